@@ -183,23 +183,14 @@ class OlafStatus:
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
         return _OLAF_STATUS.pack(
-            self.occupancy >> 16,
-            self.occupancy & 0xFFFF,
-            self.active_clusters,
-            self.slots,
-            self.flags,
+            self.occupancy >> 16, self.occupancy & 0xFFFF, self.active_clusters, self.slots, self.flags
         )
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> OlafStatus:
         """The header that begins at byte ``start``."""
         raw = _OLAF_STATUS.unpack_from(data, start)
-        return cls(
-            raw[0] << 16 | raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-        )
+        return cls(raw[0] << 16 | raw[1], raw[2], raw[3], raw[4])
 
 
 _OLAF_STATUS = struct.Struct(">BHHHB")
@@ -227,27 +218,12 @@ class Join:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _JOIN.pack(
-            self.action,
-            self.role,
-            self.cluster,
-            self.values,
-            self.nonce,
-            self.mac,
-        )
+        return _JOIN.pack(self.action, self.role, self.cluster, self.values, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Join:
         """The header that begins at byte ``start``."""
-        raw = _JOIN.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5],
-        )
+        return cls(*_JOIN.unpack_from(data, start))
 
 
 _JOIN = struct.Struct(">BB32sIQ16s")
@@ -271,23 +247,12 @@ class Leave:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _LEAVE.pack(
-            self.action,
-            self.cluster,
-            self.nonce,
-            self.mac,
-        )
+        return _LEAVE.pack(self.action, self.cluster, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Leave:
         """The header that begins at byte ``start``."""
-        raw = _LEAVE.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-        )
+        return cls(*_LEAVE.unpack_from(data, start))
 
 
 _LEAVE = struct.Struct(">B32sQ16s")
@@ -311,23 +276,12 @@ class Reset:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _RESET.pack(
-            self.action,
-            self.segment,
-            self.nonce,
-            self.mac,
-        )
+        return _RESET.pack(self.action, self.segment, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Reset:
         """The header that begins at byte ``start``."""
-        raw = _RESET.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-        )
+        return cls(*_RESET.unpack_from(data, start))
 
 
 _RESET = struct.Struct(">BHQ16s")
@@ -351,23 +305,12 @@ class SetH:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _SET_H.pack(
-            self.action,
-            self.threshold,
-            self.nonce,
-            self.mac,
-        )
+        return _SET_H.pack(self.action, self.threshold, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> SetH:
         """The header that begins at byte ``start``."""
-        raw = _SET_H.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-        )
+        return cls(*_SET_H.unpack_from(data, start))
 
 
 _SET_H = struct.Struct(">BHQ16s")
@@ -391,23 +334,12 @@ class Fbcast:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _FBCAST.pack(
-            self.action,
-            self.segment,
-            self.nonce,
-            self.mac,
-        )
+        return _FBCAST.pack(self.action, self.segment, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Fbcast:
         """The header that begins at byte ``start``."""
-        raw = _FBCAST.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-        )
+        return cls(*_FBCAST.unpack_from(data, start))
 
 
 _FBCAST = struct.Struct(">BHQ16s")
@@ -438,28 +370,13 @@ class Help:
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
         return _HELP.pack(
-            self.action,
-            self.segment,
-            self.round,
-            self.asker_addr,
-            self.asker_port,
-            self.nonce,
-            self.mac,
+            self.action, self.segment, self.round, self.asker_addr, self.asker_port, self.nonce, self.mac
         )
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Help:
         """The header that begins at byte ``start``."""
-        raw = _HELP.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5],
-            raw[6],
-        )
+        return cls(*_HELP.unpack_from(data, start))
 
 
 _HELP = struct.Struct(">BHIIHQ16s")
@@ -483,23 +400,12 @@ class Halt:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _HALT.pack(
-            self.action,
-            self.halted,
-            self.nonce,
-            self.mac,
-        )
+        return _HALT.pack(self.action, self.halted, self.nonce, self.mac)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Halt:
         """The header that begins at byte ``start``."""
-        raw = _HALT.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-        )
+        return cls(*_HALT.unpack_from(data, start))
 
 
 _HALT = struct.Struct(">BBQ16s")
@@ -554,20 +460,7 @@ class Answer:
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Answer:
         """The header that begins at byte ``start``."""
-        raw = _ANSWER.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5],
-            raw[6],
-            raw[7],
-            raw[8],
-            raw[9],
-            raw[10],
-        )
+        return cls(*_ANSWER.unpack_from(data, start))
 
 
 _ANSWER = struct.Struct(">BBBBBHHIHQ16s")
@@ -665,23 +558,14 @@ class Known:
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
         return _KNOWN.pack(
-            self.addr,
-            self.port,
-            self.incarnation >> 32,
-            self.incarnation & 0xFFFFFFFF,
-            self.banned,
+            self.addr, self.port, self.incarnation >> 32, self.incarnation & 0xFFFFFFFF, self.banned
         )
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Known:
         """The header that begins at byte ``start``."""
         raw = _KNOWN.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2] << 32 | raw[3],
-            raw[4],
-        )
+        return cls(raw[0], raw[1], raw[2] << 32 | raw[3], raw[4])
 
 
 _KNOWN = struct.Struct(">IHHIB")
@@ -721,14 +605,7 @@ class Ask:
     def unpack(cls, data: Bytes, start: int = 0) -> Ask:
         """The header that begins at byte ``start``."""
         raw = _ASK.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5] << 32 | raw[6],
-        )
+        return cls(raw[0], raw[1], raw[2], raw[3], raw[4], raw[5] << 32 | raw[6])
 
 
 _ASK = struct.Struct(">BBHQIHI")
@@ -774,16 +651,7 @@ class Lack:
     def unpack(cls, data: Bytes, start: int = 0) -> Lack:
         """The header that begins at byte ``start``."""
         raw = _LACK.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5],
-            raw[6],
-            raw[7] << 32 | raw[8],
-        )
+        return cls(raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7] << 32 | raw[8])
 
 
 _LACK = struct.Struct(">BBHQHIIHI")
@@ -823,14 +691,7 @@ class Give:
     def unpack(cls, data: Bytes, start: int = 0) -> Give:
         """The header that begins at byte ``start``."""
         raw = _GIVE.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5] << 32 | raw[6],
-        )
+        return cls(raw[0], raw[1], raw[2], raw[3], raw[4], raw[5] << 32 | raw[6])
 
 
 _GIVE = struct.Struct(">BHQHIHI")
@@ -854,25 +715,12 @@ class Fetch:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _FETCH.pack(
-            self.action,
-            self.what,
-            self.version,
-            self.piece,
-            self.pieces,
-        )
+        return _FETCH.pack(self.action, self.what, self.version, self.piece, self.pieces)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Fetch:
         """The header that begins at byte ``start``."""
-        raw = _FETCH.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-        )
+        return cls(*_FETCH.unpack_from(data, start))
 
 
 _FETCH = struct.Struct(">BBQIH")
@@ -898,27 +746,12 @@ class Piece:
 
     def pack(self) -> bytes:
         """The header in network order; raises struct.error for a value that does not fit."""
-        return _PIECE.pack(
-            self.action,
-            self.what,
-            self.version,
-            self.length,
-            self.checksum,
-            self.piece,
-        )
+        return _PIECE.pack(self.action, self.what, self.version, self.length, self.checksum, self.piece)
 
     @classmethod
     def unpack(cls, data: Bytes, start: int = 0) -> Piece:
         """The header that begins at byte ``start``."""
-        raw = _PIECE.unpack_from(data, start)
-        return cls(
-            raw[0],
-            raw[1],
-            raw[2],
-            raw[3],
-            raw[4],
-            raw[5],
-        )
+        return cls(*_PIECE.unpack_from(data, start))
 
 
 _PIECE = struct.Struct(">BBQIII")

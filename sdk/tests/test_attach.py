@@ -17,8 +17,10 @@ from olaf.server import ParameterServer
 from olaf.virtual import Medium, VirtualNetwork
 from tests.network import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
 
-torch = pytest.importorskip("torch")
-from olaf.optimizer import Link, attach  # noqa: E402 - needs torch
+pytest.importorskip("torch")
+import torch
+
+from olaf.optimizer import Link, attach
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 RATE = 0.5

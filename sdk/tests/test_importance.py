@@ -14,9 +14,11 @@ from olaf.port import Address
 from olaf.virtual import VirtualNetwork
 from tests.network import SERVER, Tap, acknowledge, vector, worker_address
 
-torch = pytest.importorskip("torch")
-from olaf import flat  # noqa: E402 - needs torch
-from olaf.importance import Importance, clipped, truncated  # noqa: E402
+pytest.importorskip("torch")
+import torch
+
+from olaf import flat
+from olaf.importance import Importance, clipped, truncated
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 INFINITE = math.inf

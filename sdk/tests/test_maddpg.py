@@ -9,13 +9,13 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+import maddpg
+import torch
+from particles import Spread, Tag
 
-import maddpg  # noqa: E402 - needs torch
-from particles import Spread, Tag  # noqa: E402 - beside it
-
-from olaf import ParameterServer  # noqa: E402
-from olaf.virtual import VirtualNetwork  # noqa: E402
+from olaf import ParameterServer
+from olaf.virtual import VirtualNetwork
 
 SMALL: dict[str, Any] = {"batch": 64, "rows": 2000, "hidden": 8, "warm_up": 64}
 

@@ -18,7 +18,8 @@ from olaf.virtual import VirtualNetwork
 from tests.network import SERVER, of, vector, weights_of, worker_address
 from tests.test_staleness import ZERO, check_one_by_one, gradient_at, trained, update
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+import torch
 
 
 def test_one_learner_trains_as_adam_does_without_a_server() -> None:

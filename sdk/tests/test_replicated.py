@@ -19,9 +19,11 @@ from olaf.virtual import VirtualNetwork
 from tests.asynchronous import Engine, Network, gradient
 from tests.network import SERVER, worker_address
 
-torch = pytest.importorskip("torch")
-from olaf.optimizer import attach  # noqa: E402 - needs torch
-from olaf.replicas.optimizer import Optimized  # noqa: E402
+pytest.importorskip("torch")
+import torch
+
+from olaf.optimizer import attach
+from olaf.replicas.optimizer import Optimized
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),

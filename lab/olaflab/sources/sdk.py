@@ -34,6 +34,7 @@ _PER_SEGMENT = ("segment", "policy")
 """What differs between the segments of one update; their places let the SDK write many headers at once."""
 _WIDEST_INTEGER = 64
 _WIDEST_LINE = 100
+_WIDEST_CODE = 110
 
 
 def wire() -> str:
@@ -86,24 +87,39 @@ def _header(layout: Layout) -> str:
     name = "".join(word.capitalize() for word in layout.name.split("_"))
     groups = list(_groups(layout))
     fields = "".join(f"    {f.name}: {_type(f)}\n{_docstring(f.meaning)}" for f in layout.fields)
-    packed = "".join(f"            {expression},\n" for group in groups for expression in _packed(group))
-    unpacked, place = "", 0
+    struct = f"_{layout.name.upper()}"
+    packed = [expression for group in groups for expression in _packed(group)]
+    unpacked, place = [], 0
     for group in groups:
-        unpacked += "".join(f"            {expression},\n" for expression in _unpacked(group, place))
+        unpacked += _unpacked(group, place)
         place += len(_pieces(group))
+    if unpacked == [f"raw[{number}]" for number in range(place)]:
+        taken = f"        return cls(*{struct}.unpack_from(data, start))\n"
+    else:
+        taken = f"        raw = {struct}.unpack_from(data, start)\n" + _call("cls", unpacked)
     return (
         f"\n\n@dataclass\nclass {name}:\n{_docstring(f'{layout.meaning}.')}\n{fields}\n"
         f"    def pack(self) -> bytes:\n"
         f'        """The header in network order; raises struct.error for a value that does not fit."""\n'
-        f"        return _{layout.name.upper()}.pack(\n{packed}        )\n\n"
+        f"{_call(f'{struct}.pack', packed)}\n"
         f"    @classmethod\n"
         f"    def unpack(cls, data: Bytes, start: int = 0) -> {name}:\n"
         f'        """The header that begins at byte ``start``."""\n'
-        f"        raw = _{layout.name.upper()}.unpack_from(data, start)\n"
-        f"        return cls(\n{unpacked}        )\n\n\n"
-        f'_{layout.name.upper()} = struct.Struct(">{"".join(map(_code, groups))}")\n'
+        f"{taken}\n\n"
+        f'{struct} = struct.Struct(">{"".join(map(_code, groups))}")\n'
         f"{layout.name.upper()}_BYTES = {layout.size}\n"
     )
+
+
+def _call(function: str, arguments: list[str]) -> str:
+    """Return a call's result, on as many lines as ruff gives it."""
+    together = ", ".join(arguments)
+    if len(line := f"        return {function}({together})") <= _WIDEST_CODE:
+        return f"{line}\n"
+    between = f"            {together}"
+    if len(between) > _WIDEST_CODE:
+        between = "\n".join(f"            {argument}," for argument in arguments)
+    return f"        return {function}(\n{between}\n        )\n"
 
 
 def _docstring(text: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-zmq = pytest.importorskip("zmq", reason="pyzmq is not installed")
+pytest.importorskip("zmq", reason="pyzmq is not installed")
 
-from olaf.experience.layout import CUT, TERMINATED, layout  # noqa: E402
-from olaf.experience.passers import Bound  # noqa: E402
-from olaf.experience.remote import Receiver, Sender  # noqa: E402
-from olaf.experience.ring import REFUSE, Ring  # noqa: E402
-from olaf.experience.triggers import DataKey, Transfer  # noqa: E402
-from olaf.experience.writer import Writer  # noqa: E402
+from olaf.experience.layout import CUT, TERMINATED, layout
+from olaf.experience.passers import Bound
+from olaf.experience.remote import Receiver, Sender
+from olaf.experience.ring import REFUSE, Ring
+from olaf.experience.triggers import DataKey, Transfer
+from olaf.experience.writer import Writer
 
 STEP = layout({"obs": 3, "reward": ()})
 STAGES = (("reward",), ("obs",))
