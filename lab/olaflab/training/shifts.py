@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from olaf.elastic import CPU, GPU, Monitor, Pool
@@ -24,7 +25,7 @@ class Shifts:
         self._head, self._pace, self._network, self._pool, self._random = head, pace, network, pool, random
         self._monitor = Monitor()
         self._woken: dict[int, float] = {}
-        """Since when actors are awake that do not play yet."""
+        """By actor: since when one is awake that does not play yet."""
         self._updates = 0
 
     def run(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:
@@ -33,7 +34,7 @@ class Shifts:
         begin, number = self._network.time, self._updates
         early = self._monitor.prewarm()
         if early is not None:
-            self._network.at(begin + early, lambda: self._wake_early(number, turnout.actors))
+            self._network.at(begin + early, partial(self._wake_early, number, turnout.actors))
         ready = [self._wake(actor) for actor in range(min(turnout.actors, turnout.blocks))]
         self.close()  # of those that are not needed
         self._turn(
@@ -41,7 +42,7 @@ class Shifts:
             turnout.blocks,
             ready,
             slower,
-            lambda: self._learn(turnout, begin, slower, done),
+            partial(self._learn, turnout, begin, slower, done),
         )
 
     def close(self) -> None:
@@ -72,7 +73,7 @@ class Shifts:
 
         for actor in list(playing):
             seconds = self._head.crew.block * self._pace.step * slower * self._drawn()
-            self._network.at(ready[actor] + seconds, lambda actor=actor: finished(actor))  # type: ignore[misc]
+            self._network.at(ready[actor] + seconds, partial(finished, actor))
 
     def _learn(
         self, turnout: Turnout, begin: float, slower: float, done: Callable[[Turnout], object]
@@ -86,14 +87,14 @@ class Shifts:
 
         def granted(unit: int) -> None:
             self._head.held.hold(GPU, "learner", self._network.time)
-            self._network.at(self._network.time + seconds, lambda: learnt(unit))
+            self._network.at(self._network.time + seconds, partial(learnt, unit))
 
         def learnt(unit: int) -> None:
             now = self._network.time
             self._head.held.free(GPU, "learner", now)
             if self._pool is not None:
                 self._pool.give_back(self, unit)
-            self._updates += 1  # whoever was to be woken early is woken by what follows
+            self._updates += 1  # then no early waking of this update acts: what follows wakes the actors
             self._monitor.add(self._pace.start, now - begin)
             self._head.took(turnout.turns, played - begin, now - played)
             done(self._head.account(replace(turnout, waited=played - begin), now))
@@ -113,7 +114,7 @@ class Shifts:
         return max(now, since + self._pace.start)
 
     def _wake_early(self, number: int, actors: int) -> None:
-        """For the next update, if this one still runs; who plays still is woken by what follows."""
+        """For the next update, if this one still runs and no actor plays: else what follows wakes them."""
         if number != self._updates or self._head.held.holding(CPU):
             return
         for actor in range(actors):
