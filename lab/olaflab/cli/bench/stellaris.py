@@ -65,7 +65,7 @@ def command(
         bench.rules()  # a wrong one is told before anything is made
         for part in parts or ("fig11",):
             log_progress(f"stellaris {part}")
-            found.append(getattr(bench, part)())
+            found.append(bench.figure(part))
             if out is not None:
                 report.write(found[-1], out)
     except ImportError as error:

@@ -51,6 +51,13 @@ class Bench:
             raise BadInput(Problem(f"there is no rule {unknown[0]}", "--rule", remedy))
         return known
 
+    def figure(self, part: str) -> Figure:
+        """The figure of this name."""
+        return {
+            "fig2": self.fig2, "fig3": self.fig3, "fig6": self.fig6, "fig8": self.fig8,
+            "fig11": self.fig11, "fig13": self.fig13, "fig14": self.fig14,
+        }[part]()  # fmt: skip
+
     def fig2(self) -> Figure:
         """Asynchrony and serverless, each switched off."""
         return virtual.switches(self.rounds, self.seeds)
