@@ -82,7 +82,10 @@ def curves(found: "Mapping[str, Sequence[Run]]", rules: Sequence[Rule], rounds: 
 
 
 def differences(made: Curves, ours: str, by: str) -> list[Difference]:
-    """Of ours and each other rule, as far as both have come by ``rounds``, ``steps`` or ``seconds``."""
+    """Of ours and each other rule, as far as both have come.
+
+    That is ``by`` all ``rounds``, ``half`` of them, as many ``steps``, or the same ``seconds``.
+    """
     rows = []
     for name, others in made.items():
         if name == ours or (name in SHARED.values() and by != "seconds"):
@@ -139,4 +142,5 @@ def _both(own: Curve, other: Curve, by: str) -> tuple[Curve, Curve, int, int]:
     if by == "seconds":
         end = min(own.times.ends[-1], other.times.ends[-1])
         return own, other, own.after_seconds(end), other.after_seconds(end)
-    return own, other, len(own.times.ends), len(other.times.ends)
+    rounds = len(own.times.ends) // (2 if by == "half" else 1)
+    return own, other, rounds, rounds

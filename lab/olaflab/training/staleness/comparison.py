@@ -20,7 +20,8 @@ HEADS = ("rule", "reward", "spread", "steps", "staleness", "weights < 0.1", "sec
          "$ reserved", "$ invoked", "$ with cold and keep-alive")  # fmt: skip
 _COLUMNS = ("rule", "seed", "round", "reward", "steps", "seconds")
 _WAYS = {
-    "rounds": "as many rounds: all rules have learnt from the same number of rows and gradients",
+    "rounds": "as many rounds: all rules have learnt from the same number of rows",
+    "half": "half of the rounds: while they still learn fast",
     "steps": "as many optimiser steps: rounds until both have made them",
     "seconds": "as long: rounds that end within the same virtual time",
 }

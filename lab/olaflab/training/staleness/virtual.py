@@ -70,7 +70,7 @@ def switches(rounds: int, seeds: int) -> Figure:
         reserved, invoked, whole = np.mean([costs(each, WHOLE, rounds).sums() for each in runs], axis=0)
         for kind, cost in (("reserved", reserved), ("on demand", invoked), ("on demand, all told", whole)):
             rows.append((name, kind, seconds, _rounded(cost)))
-            bars[f"{name}\n{kind}"] = cost
+            bars[f"{name}\n{kind}".replace(", ", ",\n")] = cost
     first = rows[0][3]
     lines = [(*row, f"{100 * (row[3] / first - 1):+.1f} %") for row in rows]
     heads = ("learners", "paid", "seconds", "$", "of the first")

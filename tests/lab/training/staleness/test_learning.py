@@ -105,8 +105,9 @@ def test_finished_runs_are_put_together(monkeypatch: pytest.MonkeyPatch, small: 
     (figure,) = found["figures"]
     assert [row["rule"] for row in figure["rows"]] == ["synchronous", STELLARIS]
     titles = [table["title"].split(":")[0] for table in figure["tables"]]
-    assert titles == ["After as many rounds", "After as many optimiser steps", "After as long"]
-    assert [row[0] for row in figure["tables"][2]["rows"]] == ["synchronous", SHARED["synchronous"]]
+    ways = ("as many rounds", "half of the rounds", "as many optimiser steps", "as long")
+    assert titles == [f"After {way}" for way in ways]
+    assert [row[0] for row in figure["tables"][3]["rows"]] == ["synchronous", SHARED["synchronous"]]
     other = CliRunner().invoke(command, [*words, *given, *chosen, "--learners", "3"])
     assert isinstance(other.exception, BadInput)
     assert "with other settings" in str(other.exception)
