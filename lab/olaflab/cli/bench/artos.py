@@ -7,7 +7,7 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
 
-_PARTS = ("model", "transfer", "asleep", "beside")
+_PARTS = ("model", "transfer", "link", "stages", "asleep", "beside")
 
 
 @click.command()
