@@ -1,4 +1,4 @@
-"""Machines whose links have a rate: namespaces, each with one cable to a switch, as ARTOS' head has 130 MB/s."""
+"""Machines whose links have a rate: namespaces, each with a cable to one switch."""
 
 import contextlib
 import os
@@ -30,8 +30,8 @@ class Machine:
 def machines(*names: str, rate: float = RATE) -> Iterator[dict[str, Machine]]:
     """Machines by name, each with a link of ``rate`` bytes of TCP a second into both directions.
 
-    Everything is removed at the end, also processes that still run there. Raises OlafError without the rights,
-    MissingTool without iproute2.
+    Everything is removed at the end, also processes that still run there. Raises OlafError without root's
+    rights, MissingTool without iproute2.
     """
     _check()
     prefix = f"artos-{os.getpid()}"
@@ -63,9 +63,7 @@ def _plug(switch: str, name: str, machine: Machine, rate: float) -> None:
             f"link set dev {name} master bridge up",
         ],
     )
-    ip.batch(
-        ["-n", machine.namespace], [f"addr add {machine.address}/24 dev eth0", "link set dev eth0 up"]
-    )
+    ip.batch(["-n", machine.namespace], [f"addr add {machine.address}/24 dev eth0", "link set dev eth0 up"])
     bits = f"{8 * rate * _FRAME / _PAYLOAD:.0f}bit"
     for namespace, device in ((switch, name), (machine.namespace, "eth0")):
         shape = ["root", "tbf", "rate", bits, "burst", _BURST, "latency", _QUEUE]

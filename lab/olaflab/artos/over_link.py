@@ -1,5 +1,5 @@
-"""ARTOS' transfers for real: blocks from a worker's machine to the head's over links of 130 MB/s, all ways in turn,
-and stages whose advantages are computed while the observations come.
+"""ARTOS' transfers for real: blocks from a worker's machine to the head's over links of 130 MB/s, all ways
+in turn, and stages whose advantages are computed while the observations come.
 """
 
 import contextlib
@@ -123,11 +123,11 @@ def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-def stages(turns: int, actors: int, learn: float, log: Callable[[str], None]) -> Iterator[Staged]:
+def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[Staged]:
     """For T_pre/T_rest of ``SHARES``: all in turn, with a transfer alone in each turn. Raises OlafError."""
     alone: list[staged.Events] = []
     found: dict[float, list[staged.Events]] = {share: [] for share in SHARES}
-    rest = actors * ways.BYTES / RATE
+    rest, learn = actors * ways.BYTES / RATE, actors * Costs().learn
     with pair(ray=False) as both:
         for turn in range(turns + _WARM):
             one = both.stage(0.0, 0.0, actors)

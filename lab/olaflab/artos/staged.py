@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from olaf.experience.cursors import Firing
-from olaf.experience.passers import Bound, direct
+from olaf.experience.passers import Bound, Passer, direct
 from olaf.experience.pipeline import advantages
-from olaf.experience.triggers import DataKey
+from olaf.experience.triggers import DataKey, Trigger
 
 from olaflab.artos import ways
 
@@ -54,7 +54,7 @@ def receive(ends: ways.Head, actors: int, pre: float, learn: float) -> Events:
     def arrived(firing: Firing) -> None:
         happened["there"] = time.perf_counter()
 
-    both = {
+    both: dict[Trigger, Passer] = {
         DataKey(ring, f"{actors} small", actors, ways.STEPS, ways.SMALL): direct(compute),
         DataKey(ring, f"{actors} whole", actors, ways.STEPS): direct(arrived),
     }

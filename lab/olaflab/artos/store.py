@@ -1,4 +1,4 @@
-"""A store between actors and learner, as elastic frameworks use it: Redis, and as much of a client as it needs."""
+"""Redis between actors and learner, as elastic frameworks have it, and as much of a client as that needs."""
 
 import shutil
 import socket
@@ -19,8 +19,9 @@ def serve(address: str) -> subprocess.Popen[bytes]:
     program = shutil.which("redis-server")
     if program is None:
         raise MissingTool(Problem("no redis-server", remedy="apt-get install redis-server"))
-    options = ["--bind", address, "--port", str(_PORT), "--protected-mode", "no", "--save", "", "--dir", "/tmp"]
-    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    options = {"bind": address, "port": str(_PORT), "protected-mode": "no", "save": "", "dir": "/tmp"}
+    command = [program, *(part for key, value in options.items() for part in (f"--{key}", value))]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + _STARTS
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -39,7 +40,7 @@ class Client:
     def __init__(self, address: str) -> None:
         self._socket = socket.create_connection((address, _PORT))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._read = self._socket.makefile("rb", 1 << 20)
+        self._read: Any = self._socket.makefile("rb", 1 << 20)
 
     def push(self, key: bytes, block: Any) -> None:
         """Add a block, an array or bytes, to the end of a list; returns when the store has it."""

@@ -21,7 +21,6 @@ from olaf.experience.ring import REFUSE, Array, Ring
 from olaf.experience.triggers import Trigger
 from olaf.experience.writer import Writer
 
-
 _AHEAD = 1 << 25
 """Bytes that may be on their way without an answer: a link is never idle between two large messages, and what
 comes again after a loss is little."""
@@ -90,7 +89,8 @@ class Sender:
 
     def _turn(self) -> list[tuple[int, _Message]]:
         """The oldest messages without an answer, as many as may be on their way."""
-        found, size = [], 0
+        found: list[tuple[int, _Message]] = []
+        size = 0
         for number, message in self._waiting.items():
             size += message.size
             if found and size > _AHEAD:
