@@ -106,7 +106,7 @@ def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -
         if (with_ray or way != ways.RAY) and not (beside and count == 1)
     ]
     times: dict[tuple[str, int, bool], list[float]] = {case: [] for case in cases}
-    with pair(with_ray) as both:
+    with pair(ray=with_ray, kept=True) as both:
         for turn in range(turns + _WARM):
             for case in cases:
                 way, count, beside = case
@@ -128,7 +128,7 @@ def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[
     alone: list[staged.Events] = []
     found: dict[float, list[staged.Events]] = {share: [] for share in SHARES}
     rest, learn = actors * ways.BYTES / RATE, actors * Costs().learn
-    with pair(ray=False) as both:
+    with pair() as both:
         for turn in range(turns + _WARM):
             one = both.stage(0.0, 0.0, actors)
             made = {share: both.stage(share * rest, learn, actors) for share in SHARES}
@@ -147,23 +147,24 @@ def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[
 
 
 @contextlib.contextmanager
-def pair(ray: bool) -> Iterator[Pair]:
-    """A worker, a head and a store on machines of their own."""
+def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
+    """A worker and a head on machines of their own, and, where asked for, Ray and a store (``kept``)."""
     context = multiprocessing.get_context("forkserver")
     with tempfile.TemporaryDirectory(prefix="artos") as folder, machines("head", "worker", "store") as found:
-        head, worker, kept = found["head"], found["worker"], found["store"]
+        head, worker, aside = found["head"], found["worker"], found["store"]
         ring = Ring(ways.STEP, ways.STEPS, ways.MOST, name=f"link-{os.getpid()}", full="refuse")
         place = Path(folder) if ray else None
         children = []
         try:
-            within(kept.namespace, partial(store.serve, kept.address))
+            if kept:
+                within(aside.namespace, partial(store.serve, aside.address))
             for machine in (head, worker) if ray else ():
                 rays.start(machine, head, Path(folder))
             ends = []
             for target, machine in ((_head, head), (_worker, worker)):
                 ours, theirs = context.Pipe()
                 name = ring.path.name.removeprefix("olaf-") if ring.path else ""
-                arguments = (target, theirs, machine, head, kept, name, place)
+                arguments = (target, theirs, machine, head, aside if kept else None, name, place)
                 child = context.Process(target=_run, args=arguments, daemon=True)
                 child.start()
                 theirs.close()
@@ -198,14 +199,14 @@ def _run(target: Callable[..., None], pipe: Connection, machine: Machine, *argum
         pipe.send(f"{type(error).__name__}: {error}")
 
 
-def _worker(pipe: Connection, head: Machine, kept: Machine, ring: str, ray: Path | None) -> None:
+def _worker(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
     senders = ways.Senders(head, kept, ring)
     pipe.send(True)
     while True:
         pipe.send(senders.send(*pipe.recv()))
 
 
-def _head(pipe: Connection, head: Machine, kept: Machine, ring: str, ray: Path | None) -> None:
+def _head(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
     ends = ways.Head(head, kept, Ring.open(ring), ray)
     pipe.send(True)
     while True:

@@ -37,8 +37,8 @@ def serve(address: str) -> subprocess.Popen[bytes]:
 class Client:
     """Lists of blocks, by the protocol RESP 2."""
 
-    def __init__(self, address: str) -> None:
-        self._socket = socket.create_connection((address, _PORT))
+    def __init__(self, address: str, port: int = _PORT) -> None:
+        self._socket = socket.create_connection((address, port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._read: Any = self._socket.makefile("rb", 1 << 20)
 
@@ -56,6 +56,11 @@ class Client:
         if size != len(view) or self._read.readinto(view) != size:
             raise OlafError(Problem(f"the store has {size} bytes, not {len(view)}", key.decode()))
         self._read.read(2)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._read.close()
+        self._socket.close()
 
     def _say(self, *parts: Any) -> None:
         head = b"*%d\r\n" % len(parts)

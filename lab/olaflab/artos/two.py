@@ -27,6 +27,8 @@ PAPER = 3.38
 """Percent by which an update takes longer in ARTOS on average; always less than 10."""
 _UPDATES = 200
 _REAL_UPDATES, _REAL_ACTORS = 3, 2
+_TURN = 0.2
+"""Seconds of an actor's core."""
 _LEARNING = 1.24
 """Times as long as playing, as in the cost model with 16 actors."""
 
@@ -105,7 +107,7 @@ def measured(repeats: int) -> Doubled:
     """
     core = max(os.sched_getaffinity(0))
     pool = SharedPool(f"two-{os.getpid()}", 1)
-    teams = [Actors(busy, (core,), held=Held(), now=time.monotonic) for _ in range(2)]
+    teams = [Actors(busy, (core, _TURN), held=Held(), now=time.monotonic) for _ in range(2)]
     found: list[tuple[Stretch, Stretch]] = []
     try:
         for team in teams:

@@ -53,14 +53,14 @@ def rows(pixels: Any) -> Arrays:
 class Senders:
     """The worker's ends, by way."""
 
-    def __init__(self, head: Machine, store: Machine, ring: str) -> None:
+    def __init__(self, head: Machine, store: Machine | None, ring: str) -> None:
         import zmq
 
         self._block = block()
         self._connection = _connected(head.address)
         self._socket: Any = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.connect(f"tcp://{head.address}:{_ZEROMQ_PORT}")
-        self._store = Client(store.address)
+        self._store = None if store is None else Client(store.address)
         self.cache = Ring(STEP, STEPS, MOST, full="refuse")
         self.writers = [Writer(self.cache, actor) for actor in range(MOST)]
         self._sender = Sender(self.cache, f"tcp://{head.address}:{_OLAF_PORT}", "worker")
@@ -97,6 +97,7 @@ class Senders:
             self._sender.pump(_LOOK)
 
     def _stored(self, count: int) -> None:
+        assert self._store is not None
         for _ in range(count):
             self._store.push(_KEY, self._block)
 
@@ -109,8 +110,8 @@ class Senders:
 class Head:
     """The head's ends, by way; and its ring."""
 
-    def __init__(self, head: Machine, store: Machine, ring: Ring, ray: Path | None) -> None:
-        """``ray``: the folder of the cluster, if there is one."""
+    def __init__(self, head: Machine, store: Machine | None, ring: Ring, ray: Path | None) -> None:
+        """``store`` and ``ray``, the folder of a cluster, where there are any."""
         import zmq
 
         self._listener = socket.create_server((head.address, _PLAIN_PORT))
@@ -118,7 +119,7 @@ class Head:
         self._socket: Any = zmq.Context.instance().socket(zmq.PULL)
         self._socket.bind(f"tcp://{head.address}:{_ZEROMQ_PORT}")
         self._into = np.zeros((MOST, STEPS, *SHAPE), np.uint8)
-        self._store = Client(store.address)
+        self._store = None if store is None else Client(store.address)
         self.ring = Ring(STEP, STEPS, 1, most=MOST, full="refuse")
         self.receiver = Receiver(self.ring, f"tcp://{head.address}:{_OLAF_PORT}")
         self._shared, self._bell = ring, Bell(ring, "head")
@@ -154,6 +155,7 @@ class Head:
             yield None
 
     def _stored(self, count: int) -> Iterator[None]:
+        assert self._store is not None
         for place in self._into[:count]:
             self._store.pop(_KEY, place)
             yield None
