@@ -20,7 +20,7 @@ def test_two_trainings_take_the_cores_in_turn() -> None:
 
 
 def test_actors_of_two_trainings_never_play_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two, "_REAL_UPDATES", 1)
+    monkeypatch.setattr(two, "_REAL_UPDATES", 2)
     monkeypatch.setattr(two, "_TURN", 0.02)
     found = two.measured(2)
     assert found.alone > 2 * 0.02  # the turns of two actors

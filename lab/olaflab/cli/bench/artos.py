@@ -11,6 +11,7 @@ from olafctl.cli.output import json_option, log_progress, print_json, table
 
 _PARTS = ("model", "two", "growing", "table3", "transfer", "link", "stages", "asleep", "beside")
 
+_LINKS = ("link", "stages")
 _BOTH = ("ray", "artos")
 
 
@@ -26,12 +27,12 @@ _BOTH = ("ray", "artos")
               help="Of each training beside; a minute or two each.")  # fmt: skip
 @click.option("--slower", type=click.FloatRange(0.1, 10), default=1.1, show_default=True,
               help="In the cost model: ARTOS' raw transfers against Ray's.")  # fmt: skip
-@click.option("--picture", type=click.Path(dir_okay=False, path_type=Path),
-              help="Also draw figure 16, as this PNG and as SVG beside it.")  # fmt: skip
+@click.option("--pictures", type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for figures 15a (link) and 16 (growing) as PNG and SVG.")  # fmt: skip
 @json_option("Print JSON; seconds, shares and the paper's figures beside ours.")
 def command(
     parts: tuple[str, ...], repeats: int, turns: int, blocks: tuple[int, ...], actors: int, seeds: int,
-    slower: float, picture: Path | None, as_json: bool,
+    slower: float, pictures: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make ARTOS' experiments; all PARTS if none is named.
 
@@ -45,13 +46,13 @@ def command(
     """
     from olafctl.errors import MissingTool, Problem
 
-    chosen = [part for part in _PARTS if part in parts or not parts]
+    chosen = parts or _possible()
     found: dict[str, list[dict[str, Any]]] = {}
     try:
         for part in chosen:
             log_progress(f"artos {part}")
             found[part] = [
-                asdict(each) for each in _made(part, repeats, turns, blocks, actors, seeds, slower, picture)
+                asdict(each) for each in _made(part, repeats, turns, blocks, actors, seeds, slower, pictures)
             ]
     except ImportError as error:
         what = f"{part} needs {error.name}"
@@ -64,9 +65,19 @@ def command(
         _show(part, rows)
 
 
+def _possible() -> tuple[str, ...]:
+    """All parts, but those that this user may not make."""
+    from olafctl.ports import interfaces
+
+    why = interfaces.why_not()
+    if why:
+        log_progress(f"without {' and '.join(_LINKS)}: {why}")
+    return tuple(part for part in _PARTS if not (why and part in _LINKS))
+
+
 def _made(
     part: str, repeats: int, turns: int, blocks: tuple[int, ...], actors: int, seeds: int, slower: float,
-    picture: Path | None,
+    pictures: Path | None,
 ) -> Iterable[Any]:  # fmt: skip
     from olaflab.artos.model import Costs
 
@@ -83,8 +94,8 @@ def _made(
         from olaflab.artos import figure16
 
         found = figure16.updates(costs)
-        if picture is not None:
-            figure16.draw(found, picture)
+        if pictures is not None:
+            figure16.draw(found, pictures / "artos-growing.png")
         return found
     if part == "table3":
         from olaflab.artos import table3
@@ -95,9 +106,13 @@ def _made(
 
         return measure(repeats)
     if part == "link":
+        from olaflab.artos import figure15
         from olaflab.artos.over_link import transfers
 
-        return transfers(turns, blocks, log_progress)
+        carried = list(transfers(turns, blocks, log_progress))
+        if pictures is not None:
+            figure15.draw(carried, pictures / "artos-link.png")
+        return [*carried, *figure15.lines(carried)]
     if part == "stages":
         from olaflab.artos.over_link import stages
 
@@ -114,9 +129,7 @@ def _made(
 def _show(part: str, rows: list[dict[str, Any]]) -> None:
     lines: list[tuple[Any, ...]]
     if part == "model":
-        heads = ["ARTOS", "what", "unit", "paper", "here"]
-        lines = [(r["where"], r["what"], r["unit"], f"{r['paper']:.2f}", f"{r['here']:.2f}") for r in rows]
-        table("The cost model", heads, lines)
+        _show_lines("The cost model", rows)
     elif part == "transfer":
         one = rows[0]
         lines = [
@@ -130,9 +143,10 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
         lines = [
             (r["blocks"], r["way"] + (", learning beside" if r["beside"] else ""), f"{r['seconds']:.3f}",
              "" if r["to_ray"] is None else _estimated(r["to_ray"], 3))
-            for r in rows
+            for r in rows if "way" in r
         ]  # fmt: skip
         table("Blocks of 14.45 MB over links of 130 MB/s", ["blocks", "way", "s", "times Ray's"], lines)
+        _show_lines("The paper's figures from these", [r for r in rows if "where" in r])
     elif part == "stages":
         lines = [
             (f"{r['share']:g}", _estimated(r["early"], 3), _estimated(r["seconds"], 3), f"{r['formula']:.3f}",
@@ -198,6 +212,12 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
             "lag",
         ]
         table("Learning beside playing, as many updates", heads, lines)
+
+
+def _show_lines(title: str, rows: list[dict[str, Any]]) -> None:
+    heads = ["ARTOS", "what", "unit", "paper", "here"]
+    lines = [(r["where"], r["what"], r["unit"], f"{r['paper']:.2f}", f"{r['here']:.2f}") for r in rows]
+    table(title, heads, lines)
 
 
 def _estimated(found: dict[str, float], digits: int) -> str:
