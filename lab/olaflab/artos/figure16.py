@@ -1,15 +1,23 @@
-"""ARTOS figure 16: where each update's seconds go while the actors become more, in the cost model."""
+"""ARTOS figure 16: where each update's seconds go while the actors become more, in the cost model; and a step
+up for real.
+"""
 
+import os
+import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from olaf.elastic import Schedule, Seen
+import numpy as np
+from olaf.elastic import Actors, Held, Schedule, Seen
 
 from olafctl import plotting
 from olaflab import pictures
 from olaflab.artos.model import Costs, artos
+from olaflab.artos.sleeping import busy
 from olaflab.artos.tables import NOISE
+from olaflab.training.figures.report import Estimate, estimate
 
 SCHEDULE, UPDATES = Schedule(4, 32, 4, 5), 40
 
@@ -55,6 +63,40 @@ def updates(costs: Costs, noise: float = NOISE, seed: int = 1) -> list[Update]:
         found.append(Update(actors, of_ray, ours))
         have = actors
     return found
+
+
+@dataclass(frozen=True)
+class StepUp:
+    """For real: two actors become four, all on one core."""
+
+    new: Estimate
+    """Seconds that the update takes longer than the next one, if the two are started for it, as in Ray."""
+    asleep: Estimate
+    """The same, if they were there and asleep."""
+
+
+def measured(repeats: int, turn: float = 0.05) -> StepUp:
+    """Both in turn, ``repeats`` times; an actor computes ``turn`` seconds, and is forked with all imports."""
+    core = max(os.sched_getaffinity(0))
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(repeats):
+        for there, longer in found.items():
+            with closing(Actors(busy, (core, turn), held=Held(), now=time.monotonic)) as team:
+                if there:
+                    team.prepare(range(4))
+                _update(team, 2)
+                while there and team.awake:
+                    team.serve(60.0)
+                longer.append(_update(team, 4) - _update(team, 4))
+    return StepUp(estimate(np.array(found[False])), estimate(np.array(found[True])))
+
+
+def _update(team: Actors, actors: int) -> float:
+    begin = time.monotonic()
+    team.invoke(range(actors))
+    while team.playing:
+        team.serve(60.0)
+    return time.monotonic() - begin
 
 
 def draw(found: list[Update], path: Path) -> None:

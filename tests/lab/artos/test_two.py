@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
+from olaf.elastic.children import Children
+
 from olaflab.artos import figure16, two
 from olaflab.artos.tables import T6
 
@@ -25,6 +27,20 @@ def test_actors_of_two_trainings_never_play_at_once(monkeypatch: pytest.MonkeyPa
     found = two.measured(2)
     assert found.alone > 2 * 0.02  # the turns of two actors
     assert 0 < found.one < found.two <= 1
+
+
+def test_actors_that_were_there_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    start = Children.start
+
+    def counted(self: Children, number: int, *arguments: object) -> None:
+        started.append(number)
+        start(self, number, *arguments)
+
+    monkeypatch.setattr(Children, "start", counted)
+    found = figure16.measured(2, turn=0.01)
+    assert started == 4 * [0, 1, 2, 3]
+    assert found.asleep.interval > 0 and found.new.interval > 0
 
 
 def test_only_ray_waits_for_new_actors(tmp_path: Path) -> None:

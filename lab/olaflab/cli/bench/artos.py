@@ -96,7 +96,7 @@ def _made(
         found = figure16.updates(costs)
         if pictures is not None:
             figure16.draw(found, pictures / "artos-growing.png")
-        return found
+        return [*found, figure16.measured(turns)]
     if part == "table3":
         from olaflab.artos import table3
 
@@ -171,10 +171,13 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
     elif part == "growing":
         lines = [
             (number, r["actors"], *(f"{sum(r[who].values()):.2f} ({r[who]['start']:.2f})" for who in _BOTH))
-            for number, r in enumerate(rows, start=1)
+            for number, r in enumerate(rows[:-1], start=1)
         ]
         heads = ["update", "actors", "Ray, s (new actors)", "ARTOS, s (waiting for actors)"]
         table("Four more actors after every five updates (ARTOS figure 16)", heads, lines)
+        steps = [[_estimated(rows[-1][how], 3) for how in ("new", "asleep")]]
+        heads = ["started for it, s", "asleep before, s"]
+        table("For real: by how much an update takes longer in which two actors become four", heads, steps)
     elif part == "table3":
         lines = [
             (r["name"], ", ".join(r["rows"]), r["updates"], r["episodes"], f"{r['first']:.0f}",
