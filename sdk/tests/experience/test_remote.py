@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,45 +113,52 @@ def test_a_slow_head_is_not_sent_more_than_a_window_and_nothing_twice(
     """Six messages of 8 MiB, and a head that answers one after 0.9 s: nobody has lost anything."""
     import zmq
 
-    clock = SimpleNamespace(monotonic=lambda: clock.now, now=0.0)
+    clock = Clock()
     monkeypatch.setattr("olaf.experience.remote.time", clock)
     cache = Ring(layout({"obs": ((1 << 20,), "u1")}, joint=False), 48, 1, full=REFUSE)
     with zmq.Context() as context, context.socket(zmq.ROUTER) as head:
         head.setsockopt(zmq.LINGER, 0)
         port = head.bind_to_random_port("tcp://127.0.0.1")
         sender = Sender(cache, f"tcp://127.0.0.1:{port}", "one")
+        peers: list[bytes] = []
 
-        def heard() -> list[int]:
-            numbers = []
-            while head.poll(5000 if len(numbers) + len(all_) < expected else 50):
+        def heard(expected: int) -> list[int]:
+            """So many messages, and none after them."""
+            numbers: list[int] = []
+            while head.poll(5000 if len(numbers) < expected else 50):
                 peer, what, *_ = head.recv_multipart()
                 numbers.append(json.loads(what)["number"])
                 peers.append(peer)
-            all_.extend(numbers)
             return numbers
 
-        peers: list[bytes] = []
-        all_: list[int] = []
         try:
             assert Writer(cache, 0).write({"obs": np.zeros((48, 1 << 20), np.uint8)})
-            expected = 3
             Bound({DataKey(cache, "send", 1, 8): sender}).check()
             sender.pump()
-            assert heard() == [1, 2, 3]  # 24 MiB; a fourth would be more than 32 with its stamps
-            clock.now, expected = 0.9, 4
+            assert heard(3) == [1, 2, 3]  # 24 MiB; a fourth would be more than 32 with its stamps
+            clock.now = 0.9
             head.send_multipart([peers[0], b"1"])
             while sender.waiting == 6:
                 sender.pump()
             sender.pump()
-            assert heard() == [4]
+            assert heard(1) == [4]
             clock.now = 1.5
             sender.pump()
-            assert heard() == []  # those behind the answered one are on their way
-            clock.now, expected = 2.0, 7
+            assert heard(0) == []  # those behind the answered one are on their way
+            clock.now = 2.0
             sender.pump()
-            assert heard() == [2, 3, 4]
+            assert heard(3) == [2, 3, 4]
         finally:
             sender.close()
+
+
+class Clock:
+    """In the place of the module ``time``."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
 def test_a_head_that_comes_later_gets_everything() -> None:

@@ -1,6 +1,7 @@
 """Two trainings on the same cores, and actors that become more (ARTOS figures 13 and 16)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_actors_that_were_there_start_no_process(monkeypatch: pytest.MonkeyPatch
     started: list[int] = []
     start = Children.start
 
-    def counted(self: Children, number: int, *arguments: object) -> None:
+    def counted(self: Children, number: int, *arguments: Any) -> None:
         started.append(number)
         start(self, number, *arguments)
 
