@@ -4,7 +4,7 @@ A pole on a cart, actors in stated time. All trainings have the same actors and 
 these do something is said by triggers only.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import fmean
@@ -18,6 +18,7 @@ from olaf.virtual import VirtualNetwork
 
 from olaflab.artos.learners import Learner, PolicyGradient, SoftActorCritic
 from olaflab.training.cartpole import Poles
+from olaflab.training.figures.report import Estimate, estimate
 
 STEP = 4.3e-3
 """Seconds of an actor's step (ARTOS' 512 steps take 2.2 s)."""
@@ -112,16 +113,15 @@ TRAININGS: Mapping[str, Training] = {
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """What a training came to, over seeds."""
 
     name: str
     rows: tuple[str, ...]
     """Of table 3."""
     updates: int
-    episodes: int
-    first: float
+    first: Estimate
     """Mean return of the first 20 episodes; what is random gets about 22."""
-    last: float
+    last: Estimate
     """Of the last 20."""
 
 
@@ -266,10 +266,15 @@ class _Actor:
         return {key: np.array(found) for key, found in rows.items()}, ends, self.version
 
 
-def train(name: str, updates: int | None = None, seed: int = 1) -> Trained:
-    """Make one of ``TRAININGS``, of its own number of updates if none is given."""
-    training = TRAININGS[name]
-    run = Run(training, seed)
-    run.go(training.updates if updates is None else updates)
-    returns = run.returns
-    return Trained(name, training.uses, run.updates, len(returns), fmean(returns[:20]), fmean(returns[-20:]))
+def train(name: str, updates: int, seed: int = 1) -> tuple[float, float]:
+    """Make one of ``TRAININGS``: the mean return of its first 20 episodes and of its last."""
+    run = Run(TRAININGS[name], seed)
+    run.go(updates)
+    return fmean(run.returns[:20]), fmean(run.returns[-20:])
+
+
+def trainings(seeds: int) -> Iterator[Trained]:
+    """All of them, each with ``seeds`` seeds, from 1 on."""
+    for name, each in TRAININGS.items():
+        found = np.array([train(name, each.updates, seed) for seed in range(1, seeds + 1)])
+        yield Trained(name, each.uses, each.updates, estimate(found[:, 0]), estimate(found[:, 1]))

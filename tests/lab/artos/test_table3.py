@@ -22,12 +22,10 @@ def test_the_trainings_use_all_eight_rows_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "updates"), [("PPO", 30), ("FIFO", 100), ("SAC", 110), ("temporal", 110), ("PPO in stages", 30)]
+    ("name", "updates"), [("PPO", 30), ("FIFO", 150), ("SAC", 110), ("temporal", 110), ("PPO in stages", 30)]
 )
 def test_each_trains(name: str, updates: int) -> None:
-    trained = train(name, updates)
-    assert trained.updates >= updates
-    assert trained.last > 1.5 * trained.first
+    assert train(name, updates)[1] > 40  # random actors get about 22
 
 
 def test_stages_learn_what_one_batch_does() -> None:

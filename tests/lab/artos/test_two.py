@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
+from olaf.elastic import Actors
 from olaf.elastic.children import Children
 
 from olaflab.artos import figure16, two
@@ -31,17 +32,23 @@ def test_actors_of_two_trainings_never_play_at_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_actors_that_were_there_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[int] = []
-    start = Children.start
+    happened: list[object] = []
+    start, update = Children.start, figure16._update
 
-    def counted(self: Children, number: int, *arguments: Any) -> None:
-        started.append(number)
+    def started(self: Children, number: int, *arguments: Any) -> None:
+        happened.append(number)
         start(self, number, *arguments)
 
-    monkeypatch.setattr(Children, "start", counted)
-    found = figure16.measured(2, turn=0.01)
-    assert started == 4 * [0, 1, 2, 3]
-    assert found.asleep.interval > 0 and found.new.interval > 0
+    def updated(team: Actors, actors: int) -> float:
+        happened.append("update")
+        return update(team, actors)
+
+    monkeypatch.setattr(Children, "start", started)
+    monkeypatch.setattr(figure16, "_update", updated)
+    figure16.measured(2, turn=0.01)
+    new = ["update", 0, 1, "update", 2, 3, "update"]
+    asleep = [0, 1, 2, 3, "update", "update", "update"]
+    assert happened == 2 * (new + asleep)
 
 
 def test_only_ray_waits_for_new_actors(tmp_path: Path) -> None:

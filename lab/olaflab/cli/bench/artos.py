@@ -24,7 +24,7 @@ _BOTH = ("ray", "artos")
               help="Over a link at a time; may be given several times.")  # fmt: skip
 @click.option("--actors", type=click.IntRange(1), default=8, show_default=True, help="That sleep.")
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True,
-              help="Of each training beside; a minute or two each.")  # fmt: skip
+              help="Of each training; a minute or two each of those beside, seconds of others.")  # fmt: skip
 @click.option("--slower", type=click.FloatRange(0.1, 10), default=1.1, show_default=True,
               help="In the cost model: ARTOS' raw transfers against Ray's.")  # fmt: skip
 @click.option("--pictures", type=click.Path(file_okay=False, path_type=Path),
@@ -44,8 +44,13 @@ def command(
     (beside). Needs the SDK; transfer, link and stages also pyzmq; link redis-server, and Ray if there is one;
     beside the extra [train].
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import MissingTool, OlafError, Problem
 
+    if pictures is not None:
+        try:
+            pictures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OlafError(Problem(f"no folder for pictures: {error.strerror}", str(pictures))) from error
     chosen = parts or _possible()
     found: dict[str, list[dict[str, Any]]] = {}
     try:
@@ -100,7 +105,7 @@ def _made(
     if part == "table3":
         from olaflab.artos import table3
 
-        return map(table3.train, table3.TRAININGS)
+        return table3.trainings(seeds)
     if part == "transfer":
         from olaflab.artos.transfer import measure
 
@@ -180,11 +185,11 @@ def _show(part: str, rows: list[dict[str, Any]]) -> None:
         table("For real: by how much an update takes longer in which two actors become four", heads, steps)
     elif part == "table3":
         lines = [
-            (r["name"], ", ".join(r["rows"]), r["updates"], r["episodes"], f"{r['first']:.0f}",
-             f"{r['last']:.0f}")
+            (r["name"], ", ".join(r["rows"]), r["updates"], _estimated(r["first"], 0),
+             _estimated(r["last"], 0))
             for r in rows
         ]  # fmt: skip
-        heads = ["training", "rows of table 3", "updates", "episodes", "first 20", "last 20"]
+        heads = ["training", "rows of table 3", "updates", "first 20 episodes", "last 20"]
         table("Table 3 as configuration: a pole on a cart", heads, lines)
     elif part == "asleep":
         (r,) = rows
