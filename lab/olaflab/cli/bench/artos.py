@@ -1,6 +1,7 @@
 """``olafctl bench artos``: ARTOS' experiments, in its cost model and for real."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,16 +19,24 @@ _PARTS = ("model", "transfer", "asleep", "beside")
               help="Of each training beside; a minute or two each.")  # fmt: skip
 @click.option("--slower", type=click.FloatRange(0.1, 10), default=1.1, show_default=True,
               help="In the cost model: ARTOS' raw transfers against Ray's.")  # fmt: skip
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("figures"),
+              show_default=True, help="Folder that keeps, in runs/, every training beside.")  # fmt: skip
 @json_option("Print JSON; seconds, shares and the paper's figures beside ours.")
 def command(
-    parts: tuple[str, ...], repeats: int, actors: int, seeds: int, slower: float, as_json: bool
+    parts: tuple[str, ...],
+    repeats: int,
+    actors: int,
+    seeds: int,
+    slower: float,
+    out: Path,
+    as_json: bool,
 ) -> None:
     """Make ARTOS' experiments; all PARTS if none is named.
 
     model: tables 5 and 6, figures 4, 6, 14 and 15 in one cost model. transfer: a block of 14.45 MB from one
     process to another. asleep: what another process gets of the actors' core while they sleep. beside:
     discrete SAC on CartPole and PPO on LunarLander, learning while it is played against one after the other,
-    in stated time (table 4's claim). Needs the SDK and, for transfer, pyzmq; for beside, the extra [train].
+    in stated time (table 4's claim); a training that --out holds is not made again. Needs the SDK and, for transfer, pyzmq; for beside, the extra [train].
     """
     from olafctl.errors import MissingTool, Problem
 
@@ -36,7 +45,7 @@ def command(
     try:
         for part in chosen:
             log_progress(f"artos {part}")
-            found[part] = _made(part, repeats, actors, seeds, slower)
+            found[part] = _made(part, repeats, actors, seeds, slower, out)
     except ImportError as error:
         what = f"{part} needs {error.name}"
         remedy = "pip install './sdk[remote]' './lab[train]'"
@@ -48,7 +57,9 @@ def command(
         _show(part, rows)
 
 
-def _made(part: str, repeats: int, actors: int, seeds: int, slower: float) -> list[dict[str, Any]]:
+def _made(
+    part: str, repeats: int, actors: int, seeds: int, slower: float, out: Path
+) -> list[dict[str, Any]]:
     if part == "model":
         from olaflab.artos.model import Costs
         from olaflab.artos.tables import lines
@@ -65,7 +76,7 @@ def _made(part: str, repeats: int, actors: int, seeds: int, slower: float) -> li
         return [{**asdict(share), "kept": share.kept}]
     from olaflab.artos.compare import ALGORITHMS, compare
 
-    return [asdict(each) for name in ALGORITHMS for each in compare(name, seeds, log_progress)]
+    return [asdict(each) for name in ALGORITHMS for each in compare(name, seeds, out, log_progress)]
 
 
 def _show(part: str, rows: list[dict[str, Any]]) -> None:
