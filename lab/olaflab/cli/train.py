@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,13 @@ from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
+    from olaf import ParameterServer
+
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
     from olaflab.training.admission import Admit
     from olaflab.training.head import Turnout
-    from olaflab.training.journal import Journal
+    from olaflab.training.journal import Figures, Journal
     from olaflab.training.live import Gather
     from olaflab.training.plan import Plan, Step, Trained
 
@@ -230,7 +232,7 @@ def _live(
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import namespace_of, wanted
     from olaflab.training.counting import Counting, lost
-    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.journal import Journal
     from olaflab.training.live import train
     from olaflab.training.team import Processes
 
@@ -249,7 +251,7 @@ def _live(
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
 
-    def show(found: Mapping[str, Figures]) -> None:
+    def show(found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
         for name, figures in found.items():
             age = "unknown" if figures.age_of_model is None else f"{figures.age_of_model:.3f} s"
             text = (
@@ -267,12 +269,24 @@ def _live(
         if not counting.answers:
             said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+        _tell(state, found, server)
 
     try:
         trained = train(deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed))
         return trained, counting.look()
     finally:
         _end(journal, folder)
+
+
+def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+    """The daemon that keeps the deployment shows it; without one that answers it is here alone."""
+    from olafctl.control import serving
+    from olafctl.daemon.keeper import keeper
+
+    heads = [vars(head) for figures in found.values() for head in figures.heads]
+    with suppress(OlafError), keeper(state) as daemon:
+        if daemon is not None:
+            daemon.call("ReportAges", deployment=state.name, **serving.reports(server), heads=heads)
 
 
 def _end(journal: "Journal", folder: Path) -> None:

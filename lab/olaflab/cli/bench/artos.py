@@ -36,7 +36,8 @@ def command(
     model: tables 5 and 6, figures 4, 6, 14 and 15 in one cost model. transfer: a block of 14.45 MB from one
     process to another. asleep: what another process gets of the actors' core while they sleep. beside:
     discrete SAC on CartPole and PPO on LunarLander, learning while it is played against one after the other,
-    in stated time (table 4's claim); a training that --out holds is not made again. Needs the SDK and, for transfer, pyzmq; for beside, the extra [train].
+    in stated time (table 4's claim); a training that --out holds is not made again. Needs the SDK and, for
+    transfer, pyzmq; for beside, the extra [train].
     """
     from olafctl.errors import MissingTool, Problem
 
@@ -57,9 +58,7 @@ def command(
         _show(part, rows)
 
 
-def _made(
-    part: str, repeats: int, actors: int, seeds: int, slower: float, out: Path
-) -> list[dict[str, Any]]:
+def _made(part: str, repeats: int, actors: int, seeds: int, slower: float, out: Path) -> list[dict[str, Any]]:
     if part == "model":
         from olaflab.artos.model import Costs
         from olaflab.artos.tables import lines
