@@ -25,7 +25,7 @@ from olaf.elastic import (
     Seen,
     SharedPool,
 )
-from olaf.experience import DataKey, Ring
+from olaf.experience import DataKey, Firing, Ring
 from olaf.wire import OlafStatus
 
 from olafctl.errors import OlafError, Problem
@@ -178,6 +178,8 @@ class Head:
             objects={players.WEIGHTS: values},
         )  # fmt: skip
         self._trigger = DataKey(self._ring, "learn", 1, crew.block, max_lag=0)
+        self._taken: Firing | None = None
+        """The last, done when its update is learnt: the ring then tells learning from waiting."""
         self._stage: Stage
         if name is None:
             self._stage = Simulated(self._ring, crew, seed)
@@ -192,6 +194,7 @@ class Head:
         Half of them are enough when actors die. Raises OlafError where all do.
         """
         begin = time.monotonic()
+        self._done()
         blocks = self._policy.blocks(self._seen)
         active, slots = (status.active_clusters, status.slots) if status is not None else (0, 0)
         self._blocks = blocks
@@ -213,7 +216,8 @@ class Head:
                 found = self._trigger.learnable(firing).batch
                 lag = max(lag, self._version - int(found["version"].min()))
                 parts.append({key: found[key] for key in (*players.STEP.keys, "end")})
-                self._trigger.done(firing)
+                self._done()
+                self._taken = firing
             fruitless = 0 if len(parts) - before == min(self._awake, blocks - before) else fruitless + 1
             if fruitless > _FRUITLESS and not parts:
                 raise OlafError(Problem("none of its actors plays", "train --actors", "see what killed them"))
@@ -251,6 +255,12 @@ class Head:
                 yield
             finally:
                 self.held.free(GPU, "learner", time.monotonic())
+                self._done()
+
+    def _done(self) -> None:
+        if self._taken is not None:
+            self._trigger.done(self._taken)
+            self._taken = None
 
     def learnt(self, parts: Sequence[Rows]) -> None:
         """An update was made; ``parts`` are the mean gradients of its blocks, if they were asked for."""

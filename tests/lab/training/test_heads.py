@@ -19,6 +19,8 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 
 from click import UsageError
 from olaf.elastic import CPU, GPU, Held, Pool, stopped
+from olaf.experience import Ring
+from olaf.experience.cursors import Cursor
 from olaf.virtual import VirtualNetwork
 from olaf.wire import OlafStatus
 
@@ -174,6 +176,8 @@ def test_processes_play_what_is_played_in_virtual_time_and_sleep_while_the_learn
             assert wall.held.holding(CPU) == 0
             assert wall.held.holding(GPU) == 1
             until(lambda: all(stopped(pid) for pid in pids.values()))
+            assert learning(f"heads-{os.getpid()}")
+        assert not learning(f"heads-{os.getpid()}")
         os.kill(pids[0], signal.SIGKILL)
         until(lambda: gone(pids[0]))
         _, turnout = wall.play(WEIGHTS, None, 1.0)
@@ -182,6 +186,12 @@ def test_processes_play_what_is_played_in_virtual_time_and_sleep_while_the_learn
         assert turnout.blocks == 2  # it was replaced
         assert wall.pids()[0] != pids[0]
     assert not list(Path("/dev/shm").glob(f"olaf-heads-{os.getpid()}*"))
+
+
+def learning(name: str) -> bool:
+    """Whether the ring says so to the doctor."""
+    cursor = Cursor(Ring.open(name), "learn")
+    return cursor.count("taken") > cursor.count("done")
 
 
 def gone(pid: int) -> bool:
