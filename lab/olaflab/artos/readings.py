@@ -24,9 +24,8 @@ class Read(Monitor):
         """Monitor."""
         if not self.stable:
             return None
-        between = [end - start for start, end in self.window]
         first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)
-        return max(0.0, first - slowest - self._differ(between))
+        return max(0.0, first - slowest - self._differ([end - start for start, end in self.window]))
 
 
 @dataclass(frozen=True)

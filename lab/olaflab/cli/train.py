@@ -85,7 +85,8 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address; with --actors "
+    "the workers stay here, and their actors play there.",
 )
 @click.option(
     "--actors",
@@ -147,8 +148,8 @@ def command(
     from olafctl.control.store import pick
 
     crew = None if actors is None else _range(actors)
-    if crew is not None and ray is not None:
-        raise click.UsageError("--actors are processes of this machine: leave --ray out")
+    if crew is not None and ray == "local":
+        raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
     if crew is None and (grow, learners) != (None, None):
         raise click.UsageError("--grow and --learners are for --actors")
     if step_cost is None:
@@ -159,7 +160,7 @@ def command(
     pace = Pace(step_cost, learn=learn_cost, start=start_cost)
     plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control)
     if crew is not None:
-        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0))
+        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0, ray))
     store = pick(testbed)
     if virtual:
         with using(store) as (deployed, running):
@@ -237,16 +238,18 @@ def _live(
     from olaflab.training.team import Processes
 
     gather: Gather = Processes
+    workers_away = ray is not None and plan.crew is None
     if ray is not None:
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
             what = f"--ray needs a package: {error}"
             raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
-        gather = partial(Machines, ray)
+        if workers_away:
+            gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    elsewhere = ray is not None and not wanted(state)
+    elsewhere = workers_away and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)

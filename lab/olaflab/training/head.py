@@ -24,6 +24,7 @@ from olaf.elastic import (
     Schedule,
     Seen,
     SharedPool,
+    Staff,
 )
 from olaf.experience import DataKey, Firing, Ring
 from olaf.wire import OlafStatus
@@ -51,6 +52,8 @@ class Crew:
     """Updates after which there is one block more; 0: as many blocks as the gradient's noise asks for."""
     learners: int = 0
     """That may learn at a time, of all heads; 0 for each its own."""
+    ray: str | None = None
+    """The address of the Ray cluster where they play; None for this machine."""
 
     @property
     def policy(self) -> ScalePolicy:
@@ -95,12 +98,12 @@ class Stage(Protocol):
 
 
 class Processes:
-    """Actors of this machine in wall time."""
+    """Actors in wall time, on this machine or others."""
 
-    def __init__(self, ring: Ring, name: str, crew: Crew, seed: tuple[int, ...], held: Held) -> None:
+    def __init__(self, actors: Staff, high: int) -> None:
         """All that there may be are started now, and sleep: to wake one takes less than a millisecond."""
-        self._actors = Actors(players.begin, (name, seed, crew.block), held=held, now=time.monotonic)
-        self._actors.prepare(range(crew.high))
+        self._actors = actors
+        self._actors.prepare(range(high))
         while self._actors.awake:
             self._actors.serve(1.0)
 
@@ -184,7 +187,15 @@ class Head:
         if name is None:
             self._stage = Simulated(self._ring, crew, seed)
         else:
-            self._stage = Processes(self._ring, name, crew, seed, self.held)
+            self._stage = Processes(self._staff(name, seed), crew.high)
+
+    def _staff(self, name: str, seed: tuple[int, ...]) -> Staff:
+        crew = self.crew
+        if crew.ray is None:
+            return Actors(players.begin, (name, seed, crew.block), held=self.held, now=time.monotonic)
+        from olaflab.training import away  # with Ray, which only these need
+
+        return away.placed(crew.ray, self._ring, seed, crew.block, self.held)
 
     def play(
         self, weights: network.Vector, status: OlafStatus | None, probability: float

@@ -40,8 +40,8 @@ class Monitor:
         """When to wake the next iteration's actors, since this one began; None to wait for the learner."""
         if not self.stable:
             return None
-        starts, ends = zip(*self.window)
-        return max(0.0, min(ends) - max(starts) - _spread([end - start for start, end in self.window]))
+        first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)
+        return max(0.0, first - slowest - _spread([end - start for start, end in self.window]))
 
 
 def _spread(values: Sequence[float]) -> float:

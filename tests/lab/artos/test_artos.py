@@ -119,9 +119,7 @@ def test_with_a_standard_deviation_in_the_rule_every_figure_is_within_five_point
     assert printed.fixed == pytest.approx(found("figure 14", "PPO, core-seconds").here)
     assert abs(printed.short - -54.75) > 5
     other = read["Δ(interval) as the standard deviation"]
-    assert (other.long, other.short, other.fixed) == (
-        pytest.approx(-47.05, abs=5), pytest.approx(-54.75, abs=5), pytest.approx(55.12, abs=5)
-    )  # fmt: skip
+    assert (other.long, other.short, other.fixed) == pytest.approx((-47.05, -54.75, 55.12), abs=5)
     assert (other.long_seconds, other.short_seconds) == pytest.approx((1053.15, 208.25), rel=0.05)
     assert 90 <= other.on_time <= 96
     again = read["the window begins again when the number of actors changes"]

@@ -208,6 +208,11 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
+def test_actors_of_this_machine_need_no_ray() -> None:
+    with pytest.raises(UsageError, match="leave --ray out"):
+        command.main(["--actors", "2", "--ray", "local"], standalone_mode=False)
+
+
 @pytest.mark.parametrize("actors", ["0", "x", "5..4", "1..2000", ".."])
 def test_impossible_numbers_of_actors_are_refused(actors: str) -> None:
     with pytest.raises(UsageError, match="--actors"):
