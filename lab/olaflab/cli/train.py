@@ -210,11 +210,13 @@ def _virtual(
 ) -> tuple[list["Trained"], dict[str, float]]:
     """What came of it, and where processor time went: the engine's, and ``whole`` with this process'."""
     from olafctl.control import serving
+    from olaflab.training.cosim.medium import EngineMedium
     from olaflab.training.virtual import train
 
     begin = time.process_time()
     with closing(running.virtual_time()) as engine:
-        done = train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+        medium = EngineMedium(engine, deployed)
+        done = train(medium, deployed, serving.host_of(deployed, None), plan, _Line())
         spent = asdict(engine.spent)
     return done, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
 

@@ -30,7 +30,7 @@ from olaflab.training.head import Crew, Head
 
 VALUES = network.parameters(9)
 WEIGHTS = network.initial(np.random.default_rng(1), 9)
-_TRIES = 3
+_TRIES = 4
 """Ray gives its processes 30 s to start, which is not enough on a loaded machine."""
 
 
