@@ -14,7 +14,7 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def command(
     crew = None if actors is None else _range(actors)
     if crew is not None and ray == "local":
         raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
+    if crew is not None and ray is not None:
+        _reach(ray)
     if crew is None and (grow, learners) != (None, None):
         raise click.UsageError("--grow and --learners are for --actors")
     if step_cost is None:
@@ -169,7 +171,9 @@ def command(
     else:
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
-            trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
+            trained, counted = _live(
+                deployed, running, store.folder, plan, folder, resume, report, ray if crew is None else None
+            )
             seconds = None
     counters = {name: counted[name] for name in _ENGINE}
     if as_json:
@@ -181,6 +185,24 @@ def command(
     if seconds:
         parts = f"{seconds['engine']:.3f} s in P4 and queues, {seconds['messages']:.3f} s for its messages"
         click.echo(f"engine's processor time: {parts}, of {seconds['whole']:.1f} s")
+
+
+def _reach(ray: str) -> None:
+    """Raises BadInput where no cluster answers, MissingTool without Ray."""
+    from olaf.errors import OlafError as SdkError
+
+    try:
+        from olaf.elastic.placed import reach
+    except ImportError as error:
+        raise _no_ray(error) from error
+    try:
+        reach(ray)
+    except SdkError as error:
+        raise BadInput(Problem(str(error), f"--ray {ray}")) from error
+
+
+def _no_ray(error: ImportError) -> MissingTool:
+    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -240,18 +262,15 @@ def _live(
     from olaflab.training.team import Processes
 
     gather: Gather = Processes
-    workers_away = ray is not None and plan.crew is None
     if ray is not None:
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
-            what = f"--ray needs a package: {error}"
-            raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
-        if workers_away:
-            gather = partial(Machines, ray)
+            raise _no_ray(error) from error
+        gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    elsewhere = workers_away and not wanted(state)
+    elsewhere = ray is not None and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
