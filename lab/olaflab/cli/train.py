@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,17 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
+    from olaf import ParameterServer
+
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
     from olaflab.training.admission import Admit
     from olaflab.training.head import Turnout
-    from olaflab.training.journal import Journal
+    from olaflab.training.journal import Figures, Journal
     from olaflab.training.live import Gather
     from olaflab.training.plan import Plan, Step, Trained
 
@@ -83,7 +85,8 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address; with --actors "
+    "the workers stay here, and their actors play there.",
 )
 @click.option(
     "--actors",
@@ -145,8 +148,10 @@ def command(
     from olafctl.control.store import pick
 
     crew = None if actors is None else _range(actors)
+    if crew is not None and ray == "local":
+        raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
     if crew is not None and ray is not None:
-        raise click.UsageError("--actors are processes of this machine: leave --ray out")
+        _reach(ray)
     if crew is None and (grow, learners) != (None, None):
         raise click.UsageError("--grow and --learners are for --actors")
     if step_cost is None:
@@ -157,7 +162,7 @@ def command(
     pace = Pace(step_cost, learn=learn_cost, start=start_cost)
     plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control)
     if crew is not None:
-        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0))
+        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0, ray))
     store = pick(testbed)
     if virtual:
         with using(store) as (deployed, running):
@@ -166,7 +171,9 @@ def command(
     else:
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
-            trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
+            trained, counted = _live(
+                deployed, running, store.folder, plan, folder, resume, report, ray if crew is None else None
+            )
             seconds = None
     counters = {name: counted[name] for name in _ENGINE}
     if as_json:
@@ -178,6 +185,24 @@ def command(
     if seconds:
         parts = f"{seconds['engine']:.3f} s in P4 and queues, {seconds['messages']:.3f} s for its messages"
         click.echo(f"engine's processor time: {parts}, of {seconds['whole']:.1f} s")
+
+
+def _reach(ray: str) -> None:
+    """Raises BadInput where no cluster answers, MissingTool without Ray."""
+    from olaf.errors import OlafError as SdkError
+
+    try:
+        from olaf.elastic.placed import reach
+    except ImportError as error:
+        raise _no_ray(error) from error
+    try:
+        reach(ray)
+    except SdkError as error:
+        raise BadInput(Problem(str(error), f"--ray {ray}")) from error
+
+
+def _no_ray(error: ImportError) -> MissingTool:
+    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -207,11 +232,13 @@ def _virtual(
 ) -> tuple[list["Trained"], dict[str, float]]:
     """What came of it, and where processor time went: the engine's, and ``whole`` with this process'."""
     from olafctl.control import serving
+    from olaflab.training.cosim.medium import EngineMedium
     from olaflab.training.virtual import train
 
     begin = time.process_time()
     with closing(running.virtual_time()) as engine:
-        done = train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+        medium = EngineMedium(engine, deployed)
+        done = train(medium, deployed, serving.host_of(deployed, None), plan, _Line())
         spent = asdict(engine.spent)
     return done, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
 
@@ -230,7 +257,7 @@ def _live(
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import namespace_of, wanted
     from olaflab.training.counting import Counting, lost
-    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.journal import Journal
     from olaflab.training.live import train
     from olaflab.training.team import Processes
 
@@ -239,8 +266,7 @@ def _live(
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
-            what = f"--ray needs a package: {error}"
-            raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
+            raise _no_ray(error) from error
         gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
@@ -249,7 +275,7 @@ def _live(
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
 
-    def show(found: Mapping[str, Figures]) -> None:
+    def show(found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
         for name, figures in found.items():
             age = "unknown" if figures.age_of_model is None else f"{figures.age_of_model:.3f} s"
             text = (
@@ -267,12 +293,24 @@ def _live(
         if not counting.answers:
             said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+        _tell(state, found, server)
 
     try:
         trained = train(deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed))
         return trained, counting.look()
     finally:
         _end(journal, folder)
+
+
+def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+    """The daemon that keeps the deployment shows it; without one that answers it is here alone."""
+    from olafctl.control import serving
+    from olafctl.daemon.keeper import keeper
+
+    heads = [vars(head) for figures in found.values() for head in figures.heads]
+    with suppress(OlafError), keeper(state) as daemon:
+        if daemon is not None:
+            daemon.call("ReportAges", deployment=state.name, **serving.reports(server), heads=heads)
 
 
 def _end(journal: "Journal", folder: Path) -> None:

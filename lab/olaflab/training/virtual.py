@@ -12,16 +12,15 @@ from types import MappingProxyType
 import numpy as np
 import torch
 from olaf.elastic import Held, Pool
-from olaf.virtual import VirtualNetwork
+from olaf.virtual import Medium, VirtualNetwork
 
 from olafctl.control.serving import asynchronous, parameter_server
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster, Host
-from olafctl.targets.interface import VirtualTime
 from olafctl.testbed.model import Testbed
 from olaflab.training import network
 from olaflab.training.admission import Admit, always
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import address
 from olaflab.training.head import Head, Turnout
 from olaflab.training.member import Member
 from olaflab.training.plan import Plan, Step, Tell, Trained, trained, values_of
@@ -36,7 +35,7 @@ _LOOK_AGAIN = 0.001
 
 
 def train(
-    engine: VirtualTime,
+    medium: Medium,
     testbed: Testbed,
     server: Host,
     plan: Plan,
@@ -45,7 +44,8 @@ def train(
 ) -> list[Trained]:
     """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
 
-    ``admits`` are for heads, by cluster.
+    ``medium`` lies between workers and server, such as the testbed's engine, or a wire. ``admits`` are for
+    heads, by cluster.
 
     Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
     worker does not get its first weights.
@@ -53,7 +53,7 @@ def train(
     torch.set_num_threads(1)  # sums in one order
     clusters = asynchronous(testbed)
     values = {cluster.number: values_of(cluster, testbed) for cluster in clusters}
-    simulated = VirtualNetwork(EngineMedium(engine, testbed))
+    simulated = VirtualNetwork(medium)
     listen = address(server)
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
     random = np.random.default_rng(plan.seed)

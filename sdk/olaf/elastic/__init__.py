@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olaf.elastic.actors import Actors, State
+from olaf.elastic.actors import Actors, Staff, State
 from olaf.elastic.held import CPU, GPU, Held
 from olaf.elastic.learners import Learners, Runner
 from olaf.elastic.lease import Pool, SharedPool
@@ -15,5 +15,5 @@ from olaf.elastic.sleepers import Freeze, Sleeper, stopped
 __all__ = [
     "CPU", "GPU", "Actors", "Freeze", "GradientNoise", "Held", "Invocation", "Learners", "Ledger", "Monitor",
     "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner", "ScalePolicy", "Schedule", "Seen",
-    "SharedPool", "Sleeper", "State", "stopped",
+    "SharedPool", "Sleeper", "Staff", "State", "stopped",
 ]  # fmt: skip
