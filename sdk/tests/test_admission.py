@@ -33,7 +33,7 @@ class Link:
 def test_as_many_learn_as_the_output_carries_and_no_more_than_one_is_tried(carries: int) -> None:
     admission = Admission(16)
     found = Link(carries).run(admission, 400)
-    assert all(carries * 3 // 4 <= number <= 1.5 * carries + 1 for number in found[10:])
+    assert all(carries * 3 // 4 <= number <= 2 * carries + 1 for number in found[10:])
     assert sum(found[100:]) / 300 >= carries - 0.1
     changes = sum(one != other for one, other in zip(found[100:], found[101:]))
     assert changes <= 40  # of 300
@@ -42,7 +42,7 @@ def test_as_many_learn_as_the_output_carries_and_no_more_than_one_is_tried(carri
 def test_those_that_were_taken_back_learn_again_when_the_output_carries_more() -> None:
     admission = Admission(8)
     link = Link(2)
-    assert link.run(admission, 50)[-1] <= 3
+    assert link.run(admission, 50)[-1] <= 4
     link.carries = 8
     assert link.run(admission, 100)[-1] == 8
 
@@ -50,7 +50,7 @@ def test_those_that_were_taken_back_learn_again_when_the_output_carries_more() -
 def test_gradients_that_wait_in_a_queue_without_being_merged_are_too_many() -> None:
     admission = Admission(8)
     assert Link(100).run(admission, 1, waiting=0) == [8]
-    assert Link(100).run(Admission(8), 1, waiting=8) == [4]
+    assert Link(100).run(Admission(8), 1, waiting=12) == [3]
 
 
 def test_what_transmission_control_holds_back_bounds_them_and_frees_them_again() -> None:
@@ -68,7 +68,7 @@ def test_nothing_is_decided_by_few_frames_and_segments_do_not_count_as_frames() 
 
 
 def test_between_the_bounds_nothing_changes() -> None:
-    for share in (0.68, 0.75, 0.89):
+    for share in (0.51, 0.6, 0.69):
         admission = Admission(8)
         admission.learners = 4
         frames = 0

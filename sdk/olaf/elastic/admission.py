@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_FEW, _GOOD = 2 / 3, 0.9
-"""Shares below which there are fewer learners, and above which there may be more. An output that carries
-exactly what many learners make merges 1.37 gradients a frame in the mean, by chance alone (arrivals at random,
-one frame is being sent and one waits): a share of 0.73, which is between the two."""
+_FEW, _GOOD = 0.5, 0.7
+"""Shares below which there are fewer learners, and above which there may be more. Where n learners make ρ times
+what the output carries, at random, and one gradient waits while another is sent, the output is busy for
+u = 1/(1 + e^-ρ/ρ) of the time, and the share is u/ρ: 0.7 with ρ = 1.06 and u = 75 %, 0.5 with ρ = 1.8 and
+u = 91 %. With fewer the output is idle, and with more there is little left that it could carry."""
 _LEAST = 16
 """Frames that a decision needs at least; fewer say little of a mean."""
 _PATIENCE = 16
@@ -37,8 +38,8 @@ class Admission:
     under way, of which n are being computed: n/(δ + 1) of them do not wait in a queue. Both answer to n. The
     smaller one is the share s that is carried at once.
 
-    * s < 2/3: n becomes n·s to the nearest, at least one less; where the last one more made it n, one less.
-    * s > 0.9: one more, after as many such decisions in a row as the patience is, at first one.
+    * s < 1/2: n becomes n·s to the nearest, at least one less; where the last one more made it n, one less.
+    * s > 0.7: one more, after as many such decisions in a row as the patience is, at first one.
     * In between, n stays.
 
     The patience doubles each time that one more is taken back, up to 16; it is one again when one more was
