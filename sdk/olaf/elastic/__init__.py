@@ -15,7 +15,7 @@ from olaf.elastic.sleepers import Freeze, Sleeper, stopped
 from olaf.elastic.warm import Warm
 
 __all__ = [
-    "CPU", "GPU", "Actors", "Admission", "Carried", "Freeze", "GradientNoise", "Held", "Invocation", "Learners",
-    "Ledger", "Monitor", "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner", "ScalePolicy",
-    "Schedule", "Seen", "SharedPool", "Sleeper", "State", "Warm", "stopped",
+    "CPU", "GPU", "Actors", "Admission", "Carried", "Freeze", "GradientNoise", "Held", "Invocation",
+    "Learners", "Ledger", "Monitor", "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner",
+    "ScalePolicy", "Schedule", "Seen", "SharedPool", "Sleeper", "State", "Warm", "stopped",
 ]  # fmt: skip

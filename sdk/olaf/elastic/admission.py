@@ -1,14 +1,14 @@
-"""How many learners may run: none is paid for gradients that would wait, or be merged away, in the network."""
+"""How many learners may run: none is paid for gradients that would wait or be merged away."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 _FEW, _GOOD = 0.5, 0.7
-"""Shares below which there are fewer learners, and above which there may be more. Where n learners make ρ times
-what the output carries, at random, and one gradient waits while another is sent, the output is busy for
-u = 1/(1 + e^-ρ/ρ) of the time, and the share is u/ρ: 0.7 with ρ = 1.06 and u = 75 %, 0.5 with ρ = 1.8 and
-u = 91 %. With fewer the output is idle, and with more there is little left that it could carry."""
+"""Shares below which there are fewer learners, and above which there may be more. Where n learners make ρ
+times what the output carries, at random, and one gradient waits while another is sent, the output is busy
+for u = 1/(1 + e^-ρ/ρ) of the time, and the share is u/ρ: 0.7 with ρ = 1.06 and u = 75 %, 0.5 with ρ = 1.8
+and u = 91 %. With fewer the output is idle, and with more there is little left that it could carry."""
 _LEAST = 16
 """Frames that a decision needs at least; fewer say little of a mean."""
 _PATIENCE = 16

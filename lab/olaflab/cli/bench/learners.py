@@ -14,7 +14,7 @@ _MOST = 63
 @click.command()
 @click.option("--learners", default="4,8,16", show_default=True, help="Side by side, with commas between.")
 @click.option("--followed", type=click.IntRange(1, _MOST), default=8, show_default=True,
-              help="So many at most follow the network, and are compared with as many that do not.")  # fmt: skip
+              help="So many follow the network, and are compared with as many that do not.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(0.1), callback=finite, default=6.0, show_default=True,
               help="Of each training, in virtual time.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Of each setting.")

@@ -128,7 +128,7 @@ class Run:
     busy: float
     """Learner-seconds."""
     reserved: float
-    """Like the two that follow, $: of all learners, busy or not; of invocations; with starts and keep-alive."""
+    """$, as the two that follow: of all learners, busy or not; of invocations; with starts and keep-alive."""
     invoked: float
     whole: float
     weights: str

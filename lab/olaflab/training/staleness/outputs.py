@@ -158,8 +158,8 @@ def _compared(found: Found, both: Sequence[Setting]) -> Table:
         rows.append([system, "difference", "", *map(str, gains), *[""] * 8])
     heads = ("system", "learners", "that may run", "return", "all the time", "staleness", "AoM ms", "count",
              "lost", "learner s", "$ reserved", "$ invoked", "$ with starts")  # fmt: skip
-    number = both[0].learners
-    return Table(f"A fixed number of {number} learners and as many as the output carries, at 25 %", heads, rows)
+    title = f"A fixed number of {both[0].learners} learners, and as many as the output carries, at 25 %"
+    return Table(title, heads, rows)
 
 
 def _points(found: Found) -> Iterator[tuple[Any, ...]]:
@@ -175,7 +175,9 @@ def _drawn(found: Found, learners: Sequence[int]) -> Callable[[Drawing], None]:
         panels = drawing.subplots(1, len(learners), sharey=True, squeeze=False)[0]
         for axes, number in zip(panels, learners, strict=True):
             for place, system in enumerate(SYSTEMS):
-                its = [runs for each, runs in found.items() if (each.learners, each.system) == (number, system)]
+                its = [
+                    runs for each, runs in found.items() if (each.learners, each.system) == (number, system)
+                ]
                 ends = [estimate(_column(runs, lambda run: run.mean)) for runs in its]
                 axes.errorbar(
                     np.arange(len(OUTPUTS)) + 0.08 * (place - 1.5),
