@@ -99,7 +99,7 @@ def train(
                     if learning is not None:
                         _learnt(learning, step, clusters, serving, gates)
                 if time.monotonic() >= end and not ending:
-                    ending, until = True, time.monotonic() + _LINGER
+                    ending, until, end = True, time.monotonic() + _LINGER, math.inf
                     team.stop()
                 if time.monotonic() >= due:
                     due += report

@@ -1,8 +1,9 @@
-"""Learners of heads that follow the network, and what they cost: the ledger has every second, and no other."""
+"""Learners of heads that follow the network, and what they cost: the ledger has every second of them."""
 
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def check(cluster: Trained, report: dict[str, Any]) -> None:
         assert 32 * 0.001 * 0.7 <= each["end"] - each["start"] <= 32 * 0.001 * 1.3 + 1e-9
     for slot in {each["slot"] for each in ledger}:
         spans = sorted((each["start"], each["end"]) for each in ledger if each["slot"] == slot)
-        assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+        assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
 def test_as_many_heads_learn_as_the_output_carries_and_the_same_again_to_the_byte(lab: Lab) -> None:
