@@ -27,12 +27,12 @@ _MOST = 63
 def command(
     learners: str, followed: int, seconds: float, seeds: int, more: int, out: Path, as_json: bool
 ) -> None:
-    """Let learners share an output that carries 100, 50 or 25 % of what they send.
+    """Let learners share an output that carries less than they send.
 
-    Through the twin, in virtual time, behind FIFO and Olaf's queue, with Stellaris' rule at the server, in
-    the engine, or none; and with as many learners as the network carries. A run that the folder already holds
-    with the same settings is taken from there, so what was interrupted goes on. Needs the SDK: pip install
-    ./sdk.
+    100, 50 or 25 % of it, through the twin and in virtual time, behind FIFO and Olaf's queue, with Stellaris'
+    rule at the server, in the engine, or none; and with as many learners as the network carries. A run that
+    the folder already holds with the same settings is taken from there, so what was interrupted goes on.
+    Needs the SDK: pip install ./sdk.
     """
     try:
         numbers = [int(number) for number in learners.split(",")]

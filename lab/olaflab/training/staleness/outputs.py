@@ -4,6 +4,7 @@ against those that follow the network."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olafctl import plotting
-from olafctl.targets.interface import Progress
+from olafctl.targets.interface import Progress, Running
 from olaflab import pictures
 from olaflab.pipeline.twin import deployed
 from olaflab.training.figures.report import Figure, Table, estimate
@@ -68,17 +69,33 @@ def figure(
 
 
 def _run(wanted: dict[Setting, int], runs: Runs[Run], progress: Progress) -> Found:
-    """Seed by seed, so that what is interrupted has all systems alike; a twin for each number of learners."""
+    """Seed by seed, so that what is interrupted has all systems alike."""
     found: Found = {each: [] for each in wanted}
     for number in sorted({each.learners for each in wanted}):
-        bed = congested.testbed(number)
-        with deployed(bed, progress) as running:
+        with closing(_Twin(number, progress)) as twin:
             for seed in range(1, max(wanted.values()) + 1):
                 for each in [one for one, many in wanted.items() if one.learners == number and seed <= many]:
                     settings = {**asdict(each), "rate": each.rate, "step": congested.RATE}
-                    make = partial(congested.train, running, bed, each, seed)
-                    found[each].append(runs.of(_name(each), seed, settings, make))
+                    run = runs.of(_name(each), seed, settings, partial(twin.train, each, seed))
+                    found[each].append(run)
     return found
+
+
+class _Twin:
+    """For so many learners; deployed when a training needs it."""
+
+    def __init__(self, learners: int, progress: Progress) -> None:
+        self._bed, self._progress = congested.testbed(learners), progress
+        self._running: Running | None = None
+        self._open = ExitStack()
+
+    def train(self, setting: Setting, seed: int) -> Run:
+        if self._running is None:
+            self._running = self._open.enter_context(deployed(self._bed, self._progress))
+        return congested.train(self._running, self._bed, setting, seed)
+
+    def close(self) -> None:
+        self._open.close()
 
 
 def _name(setting: Setting) -> str:
