@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,12 @@ from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
+    from olaf import ParameterServer
+
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
     from olaflab.training.admission import Admit
-    from olaflab.training.journal import Journal
+    from olaflab.training.journal import Figures, Journal
     from olaflab.training.learning import Learning
     from olaflab.training.live import Gather
     from olaflab.training.plan import Plan, Trained
@@ -84,7 +86,8 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address; with --actors "
+    "the workers stay here, and their actors play there.",
 )
 @click.option(
     "--actors",
@@ -179,8 +182,8 @@ def command(
     if actors is None and learners is not None:
         actors = _ACTORS
     crew = None if actors is None else _range(actors)
-    if crew is not None and ray is not None:
-        raise click.UsageError("--actors are processes of this machine: leave --ray out")
+    if crew is not None and ray == "local":
+        raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
     if crew is None and grow is not None:
         raise click.UsageError("--grow is for --actors")
     if step_cost is None:
@@ -191,7 +194,7 @@ def command(
     pace = Pace(step_cost, learn=learn_cost, start=start_cost)
     plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control, seconds=seconds)
     if crew is not None:
-        made = Crew(*crew, block, grow or 0, several, auto, price / 3600)
+        made = Crew(*crew, block, grow or 0, several, ray, auto, price / 3600)
         if virtual:
             made = replace(made, cold=cold_cost, keep_alive=keep_alive)
         plan = replace(plan, crew=made)
@@ -267,6 +270,7 @@ def _virtual(
     """What came of it, what its learners cost, and where processor time went: the engine's, and ``whole``
     with this process'."""
     from olafctl.control import serving
+    from olaflab.training.cosim.medium import EngineMedium
     from olaflab.training.shown import Line
     from olaflab.training.virtual import train
 
@@ -274,8 +278,8 @@ def _virtual(
     learning = _learning(deployed, plan)
     line = Line(learning)
     with closing(running.virtual_time()) as engine:
-        server = serving.host_of(deployed, None)
-        done = train(engine, deployed, server, plan, line, learning=learning)
+        medium, server = EngineMedium(engine, deployed), serving.host_of(deployed, None)
+        done = train(medium, deployed, server, plan, line, learning=learning)
         spent = asdict(engine.spent)
     learnt = learning.close(line.time) if learning is not None else {}
     return done, learnt, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
@@ -295,27 +299,29 @@ def _live(
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import namespace_of, wanted
     from olaflab.training.counting import Counting, lost
-    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.journal import Journal
     from olaflab.training.live import train
     from olaflab.training.team import Processes
 
     gather: Gather = Processes
+    workers_away = ray is not None and plan.crew is None
     if ray is not None:
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
             what = f"--ray needs a package: {error}"
             raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
-        gather = partial(Machines, ray)
+        if workers_away:
+            gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    elsewhere = ray is not None and not wanted(state)
+    elsewhere = workers_away and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
     learning, last = _learning(deployed, plan, journal.begin), journal.begin
 
-    def show(found: Mapping[str, Figures]) -> None:
+    def show(found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
         nonlocal last
         for name, figures in found.items():
             last = figures.time
@@ -337,6 +343,7 @@ def _live(
         if not counting.answers:
             said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+        _tell(state, found, server)
 
     try:
         trained = train(
@@ -345,6 +352,17 @@ def _live(
         return trained, {} if learning is None else learning.close(last), counting.look()
     finally:
         _end(journal, folder)
+
+
+def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+    """The daemon that keeps the deployment shows it; without one that answers it is here alone."""
+    from olafctl.control import serving
+    from olafctl.daemon.keeper import keeper
+
+    heads = [vars(head) for figures in found.values() for head in figures.heads]
+    with suppress(OlafError), keeper(state) as daemon:
+        if daemon is not None:
+            daemon.call("ReportAges", deployment=state.name, **serving.reports(server), heads=heads)
 
 
 def _end(journal: "Journal", folder: Path) -> None:

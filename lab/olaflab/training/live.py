@@ -35,8 +35,8 @@ _LINGER = 30.0
 _CHECKPOINT = 5.0
 """Seconds of training that a kill -9 may cost."""
 
-Show = Callable[[Mapping[str, Figures]], None]
-"""Given every cluster's figures now and then, by name."""
+Show = Callable[[Mapping[str, Figures], ParameterServer], None]
+"""Given every cluster's figures now and then, by name, and the server that has their weights."""
 
 
 Gather = Callable[[Sequence[Job]], Team]
@@ -103,7 +103,7 @@ def train(
                     team.stop()
                 if time.monotonic() >= due:
                     due += report
-                    show(_figures(clusters, serving, journal, begin))
+                    show(_figures(clusters, serving, journal, begin), serving)
             except KeyboardInterrupt:
                 if ending:
                     raise
@@ -112,7 +112,7 @@ def train(
                 _LOG.warning("every worker finishes what it is at; Ctrl-C again ends at once")
                 ending, until = True, time.monotonic() + _LINGER
                 team.stop()
-        show(_figures(clusters, serving, journal, begin))
+        show(_figures(clusters, serving, journal, begin), serving)
         return [
             trained(one, journal.steps, [team.counters[w.name] for w in one.workers], serving)
             for one in clusters

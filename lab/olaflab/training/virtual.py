@@ -14,16 +14,15 @@ import numpy as np
 import torch
 from olaf import ParameterServer
 from olaf.elastic import Held, Pool
-from olaf.virtual import VirtualNetwork
+from olaf.virtual import Medium, VirtualNetwork
 
 from olafctl.control.serving import asynchronous, parameter_server
 from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster, Host
-from olafctl.targets.interface import VirtualTime
 from olafctl.testbed.model import Testbed
 from olaflab.training import network
 from olaflab.training.admission import Admit, always
-from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.medium import address
 from olaflab.training.head import Head, Turnout
 from olaflab.training.learning import Learning
 from olaflab.training.member import Member
@@ -39,7 +38,7 @@ _LOOK_AGAIN = 0.001
 
 
 def train(
-    engine: VirtualTime,
+    medium: Medium,
     testbed: Testbed,
     server: Host,
     plan: Plan,
@@ -49,7 +48,8 @@ def train(
 ) -> list[Trained]:
     """Train every cluster of ``testbed`` that is not of an iswitch mode, to the end of ``plan``.
 
-    ``admits`` and ``learning`` are for heads, the former by cluster.
+    ``medium`` lies between workers and server, such as the testbed's engine, or a wire. ``admits`` and
+    ``learning`` are for heads, the former by cluster.
 
     Raises BadInput for a cluster whose values or segments do not fit a network, OlafError when a
     worker does not get its first weights.
@@ -57,7 +57,7 @@ def train(
     torch.set_num_threads(1)  # sums in one order
     clusters = asynchronous(testbed)
     values = {cluster.number: values_of(cluster, testbed) for cluster in clusters}
-    simulated = VirtualNetwork(EngineMedium(engine, testbed))
+    simulated = VirtualNetwork(medium)
     listen = address(server)
     serving = parameter_server(testbed, f"{listen[0]}:{listen[1]}", plan.policy, port=simulated.port(listen))
     random = np.random.default_rng(plan.seed)

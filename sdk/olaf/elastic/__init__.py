@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olaf.elastic.actors import Actors, State
+from olaf.elastic.actors import Actors, Staff, State
 from olaf.elastic.admission import Admission, Carried
 from olaf.elastic.held import CPU, GPU, Held
 from olaf.elastic.learners import Learners, Runner
@@ -17,5 +17,5 @@ from olaf.elastic.warm import Warm
 __all__ = [
     "CPU", "GPU", "Actors", "Admission", "Carried", "Freeze", "GradientNoise", "Held", "Invocation",
     "Learners", "Ledger", "Monitor", "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner",
-    "ScalePolicy", "Schedule", "Seen", "SharedPool", "Sleeper", "State", "Warm", "stopped",
+    "ScalePolicy", "Schedule", "Seen", "SharedPool", "Sleeper", "Staff", "State", "Warm", "stopped",
 ]  # fmt: skip

@@ -23,6 +23,7 @@ from olafctl.control.store import Store, folder_of
 from olafctl.targets.testbeds import load
 from olaflab.cli.train import command
 from olaflab.training import network
+from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.head import Crew
 from olaflab.training.learning import Learning
 from olaflab.training.plan import Pace, Plan, Trained
@@ -58,7 +59,12 @@ def trained(lab: Lab, crew: Crew, updates: int, seconds: float | None) -> tuple[
     with closing(lab.running.virtual_time()) as session:
         server = lab.testbed.parameter_servers[0]
         (cluster,) = train(
-            session, lab.testbed, server, plan, lambda step, done, total: None, learning=learning
+            EngineMedium(session, lab.testbed),
+            lab.testbed,
+            server,
+            plan,
+            lambda step, done, total: None,
+            learning=learning,
         )
     return cluster, learning.close(cluster.steps[-1].time)
 
