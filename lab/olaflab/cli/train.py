@@ -13,7 +13,7 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def command(
     crew = None if actors is None else _range(actors)
     if crew is not None and ray == "local":
         raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
+    if crew is not None and ray is not None:
+        _reach(ray)
     if crew is None and grow is not None:
         raise click.UsageError("--grow is for --actors")
     if step_cost is None:
@@ -207,7 +209,7 @@ def command(
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
             trained, learnt, counted = _live(
-                deployed, running, store.folder, plan, folder, resume, report, ray
+                deployed, running, store.folder, plan, folder, resume, report, ray if crew is None else None
             )
             spent = None
     counters = {name: counted[name] for name in _ENGINE}
@@ -232,6 +234,24 @@ def _learners(text: str | None) -> tuple[int, bool]:
     if not text.isdecimal() or int(text) < 1:
         raise click.UsageError(f"--learners {text}: give a number of 1 or more, or auto")
     return int(text), False
+
+
+def _reach(ray: str) -> None:
+    """Raises BadInput where no cluster answers, MissingTool without Ray."""
+    from olaf.errors import OlafError as SdkError
+
+    try:
+        from olaf.elastic.placed import reach
+    except ImportError as error:
+        raise _no_ray(error) from error
+    try:
+        reach(ray)
+    except SdkError as error:
+        raise BadInput(Problem(str(error), f"--ray {ray}")) from error
+
+
+def _no_ray(error: ImportError) -> MissingTool:
+    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -304,18 +324,15 @@ def _live(
     from olaflab.training.team import Processes
 
     gather: Gather = Processes
-    workers_away = ray is not None and plan.crew is None
     if ray is not None:
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
-            what = f"--ray needs a package: {error}"
-            raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
-        if workers_away:
-            gather = partial(Machines, ray)
+            raise _no_ray(error) from error
+        gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
-    elsewhere = workers_away and not wanted(state)
+    elsewhere = ray is not None and not wanted(state)
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)

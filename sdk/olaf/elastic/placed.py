@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Callable
@@ -13,6 +14,23 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from olaf.elastic.actors import MOST_DEATHS, State
 from olaf.elastic.held import CPU, Held
 from olaf.errors import ActorFailed, OlafError
+
+_REACH = 5.0
+"""Seconds for a cluster to accept a connection."""
+
+
+def reach(address: str) -> None:
+    """Raises OlafError where nothing is at ``host:port``; other addresses are for Ray to judge.
+
+    Ray itself tries for minutes, and lets nothing interrupt it meanwhile.
+    """
+    host, _, port = address.rpartition(":")
+    if "/" in host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), _REACH).close()
+    except (OSError, OverflowError) as error:
+        raise OlafError(f"no Ray cluster answers at {address}: {error} (start it with: ray start)") from error
 
 
 class Placed:
@@ -40,6 +58,7 @@ class Placed:
         A turn is called with ``take(number)``, and what it returns is what ``deliver(number, …)`` gets here.
         ``held`` and ``now`` are as those of ``Actors``. Raises OlafError where no cluster is at ``address``.
         """
+        reach(address)
         try:
             ray.init(address=address, log_to_driver=False)
         except Exception as error:  # Ray raises no narrower one

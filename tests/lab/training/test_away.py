@@ -25,6 +25,8 @@ from olaf.errors import ActorFailed
 from olaf.errors import OlafError as SdkError
 from ray.cluster_utils import Cluster
 
+from olafctl.errors import BadInput
+from olaflab.cli.train import command
 from olaflab.training import network
 from olaflab.training.head import Crew, Head
 
@@ -133,9 +135,15 @@ def test_actors_play_on_the_first_node_with_a_core_and_go_on_where_one_is_lost(c
     assert (held.holding(CPU), actors.awake, actors.playing) == (0, 0, 0)
 
 
-def test_without_a_cluster_it_says_so() -> None:
-    with pytest.raises(SdkError, match=r"no Ray cluster answers at nowhere: .*ray start"):
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "127.0.0.1:70000"])
+def test_without_a_cluster_it_says_so(address: str) -> None:
+    with pytest.raises(SdkError, match=rf"no Ray cluster answers at {address}: .*ray start"):
         Placed(
-            "nowhere", counting, (1,), held=Held(), now=lambda: 0.0,
+            address, counting, (1,), held=Held(), now=lambda: 0.0,
             take=lambda number: 0, deliver=lambda number, what: None,
         )  # fmt: skip
+
+
+def test_the_command_says_so_before_anything_starts() -> None:
+    with pytest.raises(BadInput, match=r"--ray 127\.0\.0\.1:1: no Ray cluster answers"):
+        command.main(["--actors", "2", "--ray", "127.0.0.1:1"], standalone_mode=False)
