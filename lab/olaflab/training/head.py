@@ -4,6 +4,7 @@ In wall time actors are processes that are stopped while nothing is played; in v
 one after the other, and the time that they need side by side is stated.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -54,6 +55,14 @@ class Crew:
     """That may learn at a time, of all heads; 0 for each its own."""
     ray: str | None = None
     """The address of the Ray cluster where they play; None for this machine."""
+    auto: bool = False
+    """Whether as many heads work at a time as the network carries updates of."""
+    price: float = 0.0
+    """$ of a learner's second."""
+    cold: float = 0.0
+    """Seconds of a learner's start, in virtual time."""
+    keep_alive: float = math.inf
+    """Seconds without rows after which a learner ends, in virtual time."""
 
     @property
     def policy(self) -> ScalePolicy:
@@ -82,6 +91,10 @@ class Turnout:
     """Seconds for which actors have held cores, in all."""
     gpu: float = 0.0
     """Seconds for which the learner has held its lease, in all."""
+    began: float = 0.0
+    """When the learner began with this update's rows, in seconds since the training began."""
+    learnt: float = 0.0
+    """And was done."""
 
 
 class Stage(Protocol):
@@ -173,6 +186,7 @@ class Head:
         self._version = 0
         self._reward = 0.0
         """Mean of the episodes that ended last."""
+        self._began = self._learnt = 0.0
         self._noise = GradientNoise()
         self.noisy = not crew.every and crew.high > crew.low
         """Whether the learner is to say how noisy its gradient is."""
@@ -251,7 +265,12 @@ class Head:
 
     def account(self, turnout: Turnout, now: float) -> Turnout:
         """With what was held until now, on the clock of ``held``."""
-        return replace(turnout, cpu=self.held.seconds(CPU, now), gpu=self.held.seconds(GPU, now))
+        cpu, gpu = self.held.seconds(CPU, now), self.held.seconds(GPU, now)
+        return replace(turnout, cpu=cpu, gpu=gpu, began=self._began, learnt=self._learnt)
+
+    def learned(self, began: float, learnt: float) -> None:
+        """When the learner had the rows, on the clock of ``held``."""
+        self._began, self._learnt = began, learnt
 
     @contextmanager
     def learning(self) -> Iterator[None]:
@@ -261,11 +280,14 @@ class Head:
             return
         lease: AbstractContextManager[object] = nullcontext() if self._lease is None else self._lease.lease()
         with lease:
-            self.held.hold(GPU, "learner", time.monotonic())
+            began = time.monotonic()
+            self.held.hold(GPU, "learner", began)
             try:
                 yield
             finally:
-                self.held.free(GPU, "learner", time.monotonic())
+                learnt = time.monotonic()
+                self.held.free(GPU, "learner", learnt)
+                self.learned(began, learnt)
                 self._done()
 
     def _done(self) -> None:

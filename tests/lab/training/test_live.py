@@ -181,7 +181,7 @@ def test_heads_go_on_when_actors_are_killed_and_leave_nothing(live: Path, tmp_pa
 
 
 def _heads_go_on(out: Path) -> None:
-    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "1")
+    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "auto")
     try:
         begun(out)
         below = psutil.Process(training.pid).children(recursive=True)
@@ -204,10 +204,15 @@ def _heads_go_on(out: Path) -> None:
         training.wait()
     assert training.returncode == 0, errors
     assert "actors awake" in errors
+    assert "of 2 heads learn" in errors
     assert "Traceback" not in errors
     assert all_gone(below)
     assert not rings(training)
-    steps = json.loads(output)["clusters"][0]["steps"]
+    found = json.loads(output)
+    steps, learning = found["clusters"][0]["steps"], found["learning"]
+    assert learning["invocations"] == learning["batches"] == len(learning["ledger"]) == len(steps)
+    assert learning["busy"] == pytest.approx(sum(each["end"] - each["start"] for each in learning["ledger"]))
+    assert learning["invoked"] == pytest.approx(sum(each["cost"] for each in learning["ledger"]))
     blocks = [step["turnout"]["blocks"] for step in steps]
     assert blocks.count(2) >= len(blocks) - 2
     assert {step["turnout"]["lag"] for step in steps} == {0}
