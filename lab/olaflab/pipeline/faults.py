@@ -36,8 +36,9 @@ from olaflab.pipeline.twin import deployed, engine_processes
 _SECONDS = 60.0
 _QUIET = 0.2
 _HEADERS = 64
-_STOP = 'kill -STOP "$1" && sleep "$2"; kill -CONT "$1"'
-"""By a process of its own: it goes on when this one is killed meanwhile."""
+_STOP = 'kill -STOP "$1" && { timeout "$2" cat; [ $? = 124 ] || kill -KILL "$1"; }; kill -CONT "$1"'
+"""By a process of its own: when this one ends meanwhile, however, ``cat`` does, too, and what is stopped
+must not stay."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,11 @@ class _Bench:
         """The engine's process gets no processor, and updates come."""
         (process,) = engine_processes(self._running)
         line = ["sh", "-c", _STOP, "sh", str(process.pid), str(seconds)]
-        with subprocess.Popen(line, start_new_session=True) as stopping:
+        with subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=True) as stopping:
             while stopping.poll() is None and process.status() != psutil.STATUS_STOPPED:
                 time.sleep(_QUIET / 100)
             self._send(50)  # a UNIX socket takes no more than some 100 until they are read
+            stopping.wait()  # while its input is open
         self._drain(_QUIET, "stopped")
 
     def full(self) -> None:
