@@ -242,7 +242,7 @@ def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
     (rights,) = re.findall(r"^CapabilityBoundingSet=(.*)$", systemd.unit("olafctl.service.j2", []), re.M)
     only = "-all" + "".join(f",+{each.removeprefix('CAP_').lower()}" for each in rights.split())
-    ask = "import sys; from olafctl.targets.processes import *; print(*(p.pid for p in of(Path(sys.argv[1]))))"
+    ask = "import sys;from olafctl.targets.processes import *; print(*(p.pid for p in of(Path(sys.argv[1]))))"
     with processes.spawn(["sleep", "60"], tmp_path, tmp_path / "log"):
         try:
             until(lambda: bool(processes.of(tmp_path)))
