@@ -168,6 +168,7 @@ struct olaf_queue {
             std::memcpy(words, &top->m_axis_tuser[0], sizeof words);
             olaf_tuser_unpack(&leaving_user, words);
             leaving_first = cycle;
+            leaving.resize(OLAF_SHIM_BYTES);
         }
         const uint8_t *data = reinterpret_cast<const uint8_t *>(&top->m_axis_tdata[0]);
         if (top->m_axis_tkeep == whole)
@@ -377,17 +378,17 @@ uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) { return queu
 
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return queue->cycle; }
 
-size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,
+size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, uint8_t **frame, uint64_t *first,
                        uint64_t *last) {
     if (queue->done.empty()) return 0;
     queue->reuse(std::move(queue->taken));
     queue->taken = std::move(queue->done.front());
     queue->done.pop_front();
     *user = queue->taken.user;
-    *frame = queue->taken.bytes.data();
+    *frame = queue->taken.bytes.data() + OLAF_SHIM_BYTES;
     *first = queue->taken.first;
     *last = queue->taken.last;
-    return queue->taken.bytes.size();
+    return queue->taken.bytes.size() - OLAF_SHIM_BYTES;
 }
 
 int olaf_queue_access(olaf_queue *queue, int write, uint32_t offset, uint32_t *value, uint32_t strobe) {
