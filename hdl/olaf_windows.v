@@ -42,7 +42,7 @@ module olaf_windows #(
     reg [PLACE_BITS:0]     distance;
     reg                    near, older;
 
-    wire [2*WIDTH+PLACE_BITS:0] shifted = {{(WIDTH + PLACE_BITS){1'b0}}, earlier, 1'b1} << distance;
+    wire [WIDTH:0]   shifted = {earlier, 1'b1} << distance;
     wire [WIDTH-1:0] place = {{(WIDTH - 1){1'b0}}, 1'b1} << ~distance[PLACE_BITS-1:0];
     wire [WIDTH-1:0] new_earlier = !known ? {WIDTH{1'b0}}
                                 : older  ? earlier | place
@@ -67,14 +67,20 @@ module olaf_windows #(
         end
     end
 
-    wire unused = &{1'b0, shifted};
+    wire unused = shifted[0];
 
 `ifndef SYNTHESIS
-    always @(posedge clk)
-        if (take && look) begin
-            $display("olaf_windows: an update was looked up earlier the one ahead was settled");
-            $stop;
-        end
+    // An update is looked up, then compared, then taken once or not at all.
+    reg looked = 1'b0, compared = 1'b0;
+    always @(posedge clk) begin
+        if (look || take) looked <= look;
+        if (look || compare || take) compared <= compare && looked && !look && !take;
+        if (take)
+            if (look || !compared || (known && (taken || late))) begin
+                $display("olaf_windows: a contribution is taken that was not looked up, or taken before");
+                $stop;
+            end
+    end
 `endif
 endmodule
 `default_nettype wire
