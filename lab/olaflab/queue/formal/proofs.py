@@ -102,8 +102,8 @@ PROOFS = (
         Design("windows_top.v", added={"olaf_windows": ("windows_once.vh",)}),
         induction=4,
         assumptions=(
-            "an update is looked up, compared, then taken at most once; it is known of whose members something was "
-            "taken (`control` proves both)",
+            "an update is looked up, compared, then taken at most once; it is known of whose members "
+            "something was taken (`control` proves both)",
         ),
     ),
     Proof(
