@@ -42,7 +42,7 @@ module olaf_windows #(
     reg [PLACE_BITS:0]     distance;
     reg                    near, older;
 
-    wire [WIDTH:0]   shifted = {earlier, 1'b1} << distance;
+    wire [2*WIDTH+PLACE_BITS:0] shifted = {{(WIDTH + PLACE_BITS){1'b0}}, earlier, 1'b1} << distance;
     wire [WIDTH-1:0] place = {{(WIDTH - 1){1'b0}}, 1'b1} << ~distance[PLACE_BITS-1:0];
     wire [WIDTH-1:0] new_earlier = !known ? {WIDTH{1'b0}}
                                 : older  ? earlier | place
@@ -67,7 +67,7 @@ module olaf_windows #(
         end
     end
 
-    wire unused = shifted[0];
+    wire unused = &{1'b0, shifted};
 
 `ifndef SYNTHESIS
     // An update is looked up, then compared, then taken once or not at all.
