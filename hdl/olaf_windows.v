@@ -71,7 +71,8 @@ module olaf_windows #(
 
 `ifndef SYNTHESIS
     // An update is looked up, then compared, then taken once or not at all.
-    reg looked = 1'b0, compared = 1'b0;
+    reg looked, compared;
+    initial {looked, compared} = 2'b00;
     always @(posedge clk) begin
         if (look || take) looked <= look;
         if (look || compare || take) compared <= compare && looked && !look && !take;
