@@ -1,6 +1,7 @@
 """Metrics, health and the live view of a daemon, over real sockets; and its systemd unit."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -32,6 +33,7 @@ from olafctl.daemon.operate.web import Web
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
 from olafctl.queue.registers import REGISTERS, Access
+from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal
 from olaflab.daemon.daemon_process import until
 from tests.daemon.conftest import DEADLINE
@@ -39,6 +41,10 @@ from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, Run, owned, run
 
 __all__ = ["run"]
+HEAD = {
+    "worker": "w1", "cluster": "red", "awake": 3, "blocks": 4, "fill": 0.25, "lag": 1, "waited": 1.5,
+    "since": 2.0,
+}  # fmt: skip
 SHOWN = [register.name for register in REGISTERS if register.access in (Access.STATUS, Access.COUNTER)]
 
 
@@ -53,7 +59,9 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     staleness = Told[Any]()
     told = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
     staleness.tell({"red": told})
-    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness)})
+    heads = Told[Any]()
+    heads.tell({"w1": olaf_pb2.Head(**HEAD)})
+    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness, heads=heads)})
 
 
 @pytest.fixture
@@ -112,6 +120,14 @@ def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, met
     bounds = zip(("0", "1", "2", "4", "8", "+Inf"), (1, 2, 2, 3, 4, 4), strict=True)
     buckets = {("red", "lab", bound): count for bound, count in bounds}
     assert exported["olaf_update_staleness_bucket"] == buckets
+    heads = {name: value for name, value in exported.items() if name.startswith("olaf_head_")}
+    assert heads == {
+        f"olaf_head_{name}": {("red", "lab", "w1"): value}
+        for name, value in (
+            ("actors_awake", 3), ("ring_fill", 0.25), ("lag", 1), ("waited_seconds", 1.5),
+            ("silent_seconds", 2),
+        )
+    }  # fmt: skip
     board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked.append(board["templating"]["list"][1]["query"])
@@ -190,7 +206,8 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
     staleness = [{"cluster": "red", "updates": 4, "total": 10, "largest": 6, "bins": [1, 1, 0, 1, 1]}]
     ages = [{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}]
-    client.call("ReportAges", ages=ages, staleness=staleness)
+    heads = [HEAD, {**HEAD, "cluster": "none", "worker": "w9"}]
+    client.call("ReportAges", ages=ages, staleness=staleness, heads=heads)
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}
@@ -198,6 +215,7 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert shown["staleness"] == {
         "red": {"mean": 2.5, "max": 6, "merged": 0, "oldest": 0, "histogram": histogram}
     }
+    assert shown["heads"] == {"w1": {name: value for name, value in HEAD.items() if name != "worker"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:
@@ -206,6 +224,8 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert ended.value.code == 0
     assert re.search(r"lab: ready", text)
     assert re.search(r"red +1 +\w+ .* 12\.5 +2\.5 ≤ 6", text)
+    assert re.search(r"w1 +red +3 +4 +25% +1 +1\.50 +2\.0", text)
+    assert "w9" not in text
 
 
 def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> None:
@@ -231,6 +251,24 @@ def test_the_service_manager_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         assert manager.recv(100) == b"READY=1"
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     assert systemd.watchdog_seconds() == 30.0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to have rights that the unit does not give")
+def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path))
+    (rights,) = re.findall(r"^CapabilityBoundingSet=(.*)$", systemd.unit("olafctl.service.j2", []), re.M)
+    only = "-all" + "".join(f",+{each.removeprefix('CAP_').lower()}" for each in rights.split())
+    ask = "import sys;from olafctl.targets.processes import *; print(*(p.pid for p in of(Path(sys.argv[1]))))"
+    with processes.spawn(["sleep", "60"], tmp_path, tmp_path / "log"):
+        try:
+            until(lambda: bool(processes.of(tmp_path)))
+            line = ["setpriv", f"--bounding-set={only}", f"--inh-caps={only}", sys.executable, "-c", ask]
+            seen = subprocess.run([*line, tmp_path], capture_output=True, text=True, timeout=DEADLINE)
+            assert seen.stdout.split() == [str(each.pid) for each in processes.of(tmp_path)], seen.stderr
+        finally:
+            processes.end_all(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -55,15 +55,16 @@ class Poles:
 class Network:
     """One hidden layer; its weights are one vector."""
 
-    def __init__(self, outputs: int) -> None:
-        self._shapes = ((4, _HIDDEN), (_HIDDEN,), (_HIDDEN, outputs), (outputs,))
+    def __init__(self, outputs: int, hidden: int = _HIDDEN) -> None:
+        self._shapes = ((4, hidden), (hidden,), (hidden, outputs), (outputs,))
         self.size = sum(int(np.prod(shape)) for shape in self._shapes)
 
     def begin(self, random: np.random.Generator) -> Array:
         """Weights to begin with."""
         first, _, second, _ = self.parts(np.zeros(self.size))
         first, second = random.normal(0, 0.5, first.shape), random.normal(0, 0.1, second.shape)
-        return np.concatenate([first.ravel(), np.zeros(_HIDDEN), second.ravel(), np.zeros(second.shape[1])])
+        zeros = [np.zeros(size) for size in second.shape]
+        return np.concatenate([first.ravel(), zeros[0], second.ravel(), zeros[1]])
 
     def parts(self, weights: Array) -> list[Array]:
         """The layers' weights and biases."""
@@ -105,9 +106,9 @@ class ActorCritic:
     rate = 3e-3
     _POLES, _STEPS, _ENTROPY = 8, 8, 0.01
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, hidden: int = _HIDDEN) -> None:
         self._random = np.random.default_rng(seed)
-        self.network, self.poles = Network(3), Poles(self._POLES, self._random)
+        self.network, self.poles = Network(3, hidden), Poles(self._POLES, self._random)
 
     def gradient(self, weights: Array, version: int) -> Array:
         played = []
