@@ -18,7 +18,9 @@ _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
         "docs/simulate", "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
     ),
     "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
-    "Results": ("docs/figures", "docs/table1", "docs/reproduction", "docs/marl", "docs/formal"),
+    "Results": (
+        "docs/figures", "docs/table1", "docs/reproduction", "docs/stellaris", "docs/marl", "docs/formal",
+    ),
     "Formats": ("docs/wire-format", "docs/registers", "docs/opennic-registers", "docs/segments"),
     "Develop": ("docs/architecture", "CONTRIBUTING", "docs/glossary", "docs/papers", "CHANGELOG"),
 }  # fmt: skip

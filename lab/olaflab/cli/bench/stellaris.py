@@ -1,60 +1,89 @@
-"""``olafctl bench stellaris``: rules against staleness, compared with as many optimiser steps."""
+"""``olafctl bench stellaris``: Stellaris' experiments, rules against staleness compared."""
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafctl.errors import MissingTool, Problem
+
+if TYPE_CHECKING:
+    from olaflab.training.figures.report import Figure
+
+_PARTS = ("fig2", "fig3", "fig6", "fig8", "fig11", "fig13", "fig14")
 
 
 @click.command()
+@click.argument("parts", nargs=-1, type=click.Choice(_PARTS))
 @click.option("--environment", default="Hopper-v5", show_default=True, help="Of Gymnasium; continuous.")
 @click.option("--learners", type=click.IntRange(1), default=8, show_default=True, help="Side by side.")
 @click.option("--rounds", type=click.IntRange(1), default=20, show_default=True,
               help="Of 4096 steps and 40 gradients.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(1), default=10, show_default=True, help="Of each rule.")
-@click.option("--rule", "only", multiple=True, help="Only this one; may be given again.")
-@json_option("Print JSON: every run.")
+@click.option("--rule", "only", multiple=True, help="Of fig11 only this one; may be given again.")
+@click.option("--runs", "given", multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Runs that --json printed elsewhere are not made again; may be given again.")  # fmt: skip
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for each figure as CSV, JSON, PNG and SVG.")  # fmt: skip
+@json_option("Print JSON: each figure, and every run of fig6, fig11 and fig13.")
 def command(
-    environment: str, learners: int, rounds: int, seeds: int, only: tuple[str, ...], as_json: bool
+    parts: tuple[str, ...],
+    environment: str,
+    learners: int,
+    rounds: int,
+    seeds: int,
+    only: tuple[str, ...],
+    given: tuple[Path, ...],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Compare Stellaris with async, SSP, SoftSync and synchrony on PPO.
+    """Make Stellaris' experiments; fig11 if no PART is named.
 
-    All make as many gradients of as many rows; learners, their times and costs are virtual, so a seed gives
-    the same run on any machine. The reward is that of the last three rounds, with a 95 % interval over seeds.
-    Needs PyTorch and MuJoCo: pip install ./sdk './lab[train]' 'gymnasium[mujoco]'.
+    fig11: Stellaris against async, SSP, SoftSync and synchrony on PPO, with and without truncation, after as
+    many rounds, optimiser steps and seconds. fig6: against PPO. fig13: its d, v and ρ. fig3: learning time,
+    staleness, and how far policies move. fig2, fig8: time and three costs, without training. fig14: what a
+    round's time goes to, on this machine.
+
+    Learners, their times and costs are virtual, so a seed gives the same run again. A finished run is kept:
+    an interrupted command goes on where it was. Intervals are of 95 % over seeds (Student's t), differences
+    are taken seed by seed, and where an interval holds 0 no difference is shown.
+    All but fig2 and fig8 need PyTorch and MuJoCo: pip install ./sdk './lab[train]' 'gymnasium[mujoco]'.
+
+    \b
+      olafctl bench stellaris
+      olafctl bench stellaris fig6 --environment Walker2d-v5 --seeds 3
     """
-    from olafctl.errors import BadInput, MissingTool, Problem
-
+    found: list[Figure] = []
     try:
-        import gymnasium
+        from olaflab.training.figures import report
+        from olaflab.training.staleness.parts import Bench
 
-        from olaflab.training.staleness import compare
+        bench = Bench(environment, learners, rounds, seeds, only, given, log_progress)
+        bench.rules()  # a wrong one is told before anything is made
+        for part in parts or ("fig11",):
+            log_progress(f"stellaris {part}")
+            found.append(bench.figure(part))
+            if out is not None:
+                report.write(found[-1], out)
     except ImportError as error:
         what = f"the bench needs {error.name}"
         remedy = "pip install ./sdk './lab[train]' 'gymnasium[mujoco]'"
         raise MissingTool(Problem(what, remedy=remedy)) from error
-    known = {rule.name: rule for rule in compare.rules(learners, rounds)}
-    if unknown := [name for name in only if name not in known]:
-        raise BadInput(Problem(f"there is no rule {unknown[0]}", "--rule", f"take one of {', '.join(known)}"))
-    found: dict[str, list[compare.Run]] = {name: [] for name in only or known}
-    for seed in range(seeds):
-        for name, runs in found.items():
-            try:
-                runs.append(compare.run(known[name], seed, rounds, environment))
-            except gymnasium.error.Error as error:
-                raise BadInput(Problem(str(error).splitlines()[0], "--environment")) from error
-            log_progress(f"{name}, seed {seed}: reward {runs[-1].final:.1f}")
     if as_json:
-        print_json([asdict(run) for runs in found.values() for run in runs])
+        runs = [asdict(run) for run in bench.made]
+        print_json({"figures": [report.as_json(figure) for figure in found], "runs": runs})
         return
-    rows = []
-    for name, runs in found.items():
-        mean, low, high = compare.interval([run.final for run in runs])
-        first = runs[0]
-        rows.append((name, f"{mean:.1f}", f"{low:.1f} … {high:.1f}", f"{first.steps}",
-                     f"{first.staleness:.2f}", f"{first.small:.1%}", f"{first.seconds:.0f}",
-                     f"{first.reserved:.4f}", f"{first.invoked:.4f}", f"{first.whole:.4f}"))  # fmt: skip
-    heads = ["rule", "reward", "95 % interval", "steps", "staleness", "weights < 0.1", "seconds",
-             "$ reserved", "$ invoked", "$ with cold and keep-alive"]  # fmt: skip
-    table(f"{environment}, {learners} learners, {seeds} seeds; from steps on: seed 0", heads, rows)
+    for figure in found:
+        _show(figure)
+
+
+def _show(figure: "Figure") -> None:
+    table(figure.title, figure.heads, [[str(cell) for cell in row] for row in figure.rows])
+    for more in figure.tables:
+        table(more.title, more.heads, more.rows)
+    click.echo("")
+    for statement, holds in figure.holds.items():
+        click.echo(f"{'holds' if holds else 'not shown'}: {statement}")

@@ -1,0 +1,104 @@
+"""What is compared: rules of a parameter server, and the rows, learners and times that all of them have."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from olaf.policies import Asynchronous, Policy, SoftSync, StaleSynchronous, Stellaris
+
+RATE = 3e-4
+DECAY, ROOT, RHO = 0.96, 3.0, 1.0
+"""Stellaris' d over ROUNDS rounds, its v and its ρ (Stellaris §VIII-A)."""
+ROUNDS = 50
+"""Of the paper. With another number d is such that δ_max·d^K ends where it does there."""
+_SECONDS = {"Hopper": 21e-3, "Walker2d": 20e-3, "Humanoid": 32e-3}
+"""Of a gradient of 1024 rows, measured with the paper's networks on one processor."""
+STELLARIS, EQUAL, PPO = "stellaris", "synchronous, as many steps", "ppo"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Of every training: Stellaris §VIII-A as its public demonstration has it."""
+
+    actors: int = 16
+    steps: int = 256
+    """Of each actor, a round."""
+    epochs: int = 10
+    parts: int = 4
+    """Of a round's rows in an epoch, a gradient each."""
+    second: float = 21e-3
+    """Of a gradient of 1024 rows; a fifth of it is the same for any number (measured: 72 ms of 4096)."""
+    act: float = 1e-3
+    """Seconds of an actor's step."""
+    jitter: float = 0.3
+    """Deviation of a gradient's time, as a share."""
+
+    @staticmethod
+    def of(environment: str) -> "Scale":
+        """With the time that a gradient of this one's observations takes."""
+        return Scale(second=_SECONDS.get(environment.partition("-")[0], Scale.second))
+
+    @property
+    def rows(self) -> int:
+        """A round's."""
+        return self.actors * self.steps
+
+    def gradient(self, rows: int) -> float:
+        """Seconds, on average."""
+        return self.second * (4 + 17 * rows / 1024) / 21
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A way to train."""
+
+    name: str
+    make: Callable[..., Policy]
+    learners: int
+    rho: float | None = None
+    """The bound of truncated importance weights over all learners; None: PPO's plain ratio."""
+    parts: int | None = None
+    """Of the rows in an epoch, where it is not the scale's."""
+    like: "Rule | None" = None
+    """Each round ends after as many optimiser steps as this one makes in it, whose seed is the same."""
+
+
+def stellaris(
+    learners: int, rounds: int, scale: Scale, decay: float = DECAY, root: float = ROOT, rho: float = RHO
+) -> Rule:
+    """As the paper has it; ``decay`` is d over its 50 rounds."""
+    gradients = scale.epochs * scale.parts
+    floor = decay**ROUNDS if decay != DECAY else 0.13
+    make = partial(
+        Stellaris, decay=floor ** (1 / max(rounds, 1)), root=root, round=gradients, workers=learners
+    )
+    return Rule(STELLARIS, make, learners, rho)
+
+
+def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
+    """Those that the paper compares (figure 11), and synchrony with as many gradients or optimiser steps."""
+    ours = stellaris(learners, rounds, scale)
+    return (
+        Rule("synchronous", Asynchronous, 1),
+        Rule("async", Asynchronous, learners),
+        Rule("ssp", partial(StaleSynchronous, slack=1), learners),
+        Rule("softsync", partial(SoftSync, updates=max(learners // 2, 1)), learners),
+        ours,
+        Rule("stellaris, not truncated", ours.make, learners),
+        Rule(EQUAL, Asynchronous, 1, like=ours),
+        Rule(PPO, Asynchronous, 1, parts=1),
+    )
+
+
+def settings(learners: int, rounds: int, scale: Scale) -> dict[str, tuple[Rule, ...]]:
+    """Stellaris with other d, v and ρ, those of figure 13 but for what is its own."""
+    make = partial(stellaris, learners, rounds, scale)
+    tried = {
+        "d": {value: make(decay=value) for value in (0.92, 0.94, 0.98, 1.0)},
+        "v": {value: make(root=value) for value in (1.0, 2.0, 4.0)},
+        "ρ": {value: make(rho=value) for value in (0.6, 0.8, 1.2)},
+    }
+    return {
+        name: tuple(replace(rule, name=f"{name} {value:g}") for value, rule in rules.items())
+        for name, rules in tried.items()
+    }

@@ -1,0 +1,109 @@
+"""Learners in virtual time: steps, staleness, costs and what figures say of them; nothing is learnt."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from click.testing import CliRunner
+
+from olaflab.cli.bench.stellaris import command
+from olaflab.training.figures.report import Estimate
+from olaflab.training.staleness import virtual
+from olaflab.training.staleness.compare import SHARED, shared, verdict
+from olaflab.training.staleness.rules import EQUAL, PPO, STELLARIS, Rule, Scale, rules, settings
+from olaflab.training.staleness.timeline import COLD, PRICE, timed
+
+SMALL = Scale(actors=4, steps=64, epochs=5)
+RULES = {rule.name: rule for rule in rules(4, 6, SMALL)}
+
+
+def test_synchrony_makes_as_many_optimiser_steps_in_each_round_as_stellaris() -> None:
+    ours, equal = (timed(RULES[name], 7, 6, SMALL) for name in (STELLARIS, EQUAL))
+    assert ours.steps == equal.steps
+    assert sum(ours.steps) < sum(timed(RULES["synchronous"], 7, 6, SMALL).steps) == 6 * 5 * 4
+    assert set(equal.lags) == {0} != set(ours.lags)
+
+
+def test_the_first_round_has_no_threshold_and_groups_grow() -> None:
+    steps = timed(RULES[STELLARIS], 3, 6, SMALL).steps
+    assert steps[0] == 20
+    assert steps[-1] < steps[1]
+
+
+def test_ppo_makes_a_step_of_all_rows_an_epoch() -> None:
+    assert timed(RULES[PPO], 1, 6, SMALL).steps == (5,) * 6
+
+
+@pytest.mark.parametrize("learners", [1, 2, 5])
+def test_always_busy_learners_are_n_minus_1_versions_stale(learners: int) -> None:
+    scale = Scale(epochs=200)  # so that a round's begin and end weigh little
+    lags = timed(rules(learners, 1, scale)[1], 1, 1, scale).lags
+    assert sum(lags) / len(lags) == pytest.approx(learners - 1, rel=0.02)
+
+
+def test_all_learners_together_take_less_time_and_cost_what_the_slowest_makes_them_wait() -> None:
+    alone, together = timed(RULES["synchronous"], 1, 6, Scale()), shared(1, 6, Scale(), 4)
+    assert sum(together.steps) == sum(alone.steps)
+    assert together.ends[-1] < alone.ends[-1]
+    report = together.report
+    assert report.invoked == pytest.approx(report.busy * PRICE)
+    assert report.reserved == pytest.approx(4 * together.ends[-1] * PRICE)
+    assert report.whole == pytest.approx(report.reserved + 4 * COLD * PRICE)  # all are kept, and were started
+
+
+def test_what_actors_cost_is_on_top() -> None:
+    times = timed(RULES["async"], 1, 6, SMALL)
+    found = virtual.costs(times, SMALL, 6)
+    learners, actors = found.invoked
+    assert learners == times.report.invoked
+    assert actors == pytest.approx(6 * 64e-3 * 4 * virtual.ACTOR)
+    reserved, invoked, whole = found.sums()
+    assert invoked < reserved < whole
+
+
+def keywords(rule: Rule) -> dict[str, Any]:
+    assert isinstance(rule.make, partial)
+    return rule.make.keywords
+
+
+def test_settings_differ_from_the_papers_in_one_thing_each() -> None:
+    tried = settings(4, 50, SMALL)
+    decays = [keywords(rule)["decay"] for rule in tried["d"]]
+    assert decays == pytest.approx([0.92, 0.94, 0.98, 1])
+    assert [keywords(rule)["root"] for rule in tried["v"]] == [1, 2, 4]
+    assert [rule.rho for rule in tried["ρ"]] == [0.6, 0.8, 1.2]
+    assert {rule.rho for rule in (*tried["d"], *tried["v"])} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("mean", "interval", "said"),
+    [
+        (3.0, 2.0, "more"),
+        (-3.0, 2.0, "less"),
+        (3.0, 3.0, "no difference shown"),
+        (-1.0, 3.0, "no difference shown"),
+        (3.0, float("nan"), "one seed says nothing"),
+    ],
+)
+def test_nothing_is_claimed_where_an_interval_holds_0(mean: float, interval: float, said: str) -> None:
+    assert verdict(Estimate(mean, interval)) == said
+
+
+def test_figures_without_training_need_none_and_are_written(tmp_path: Path) -> None:
+    words = ["fig2", "fig8", "--rounds", "2", "--seeds", "2", "--out", str(tmp_path), "--json"]
+    result = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["runs"] == []
+    assert [figure["figure"] for figure in found["figures"]] == ["stellaris-fig2", "stellaris-fig8"]
+    paid = {(row["learners"], row["paid"]): row["$"] for row in found["figures"][0]["rows"]}
+    whole = SHARED["synchronous"]
+    assert paid[whole, "on demand"] < paid[whole, "reserved"] < paid[whole, "on demand, all told"]
+    assert paid["async", "reserved"] < paid[whole, "reserved"]
+    kinds = {path.suffix for path in tmp_path.glob("stellaris-fig8.*")}
+    assert kinds == {".csv", ".json", ".png", ".svg"}
