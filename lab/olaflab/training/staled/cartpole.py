@@ -1,0 +1,153 @@
+"""A pole on a cart that is to be kept upright (Barto, Sutton and Anderson 1983), and two learners of it in
+numpy alone: advantage actor-critic and deep Q-learning. Small enough for a hundred trainings on a laptop.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olaflab.training.staled.layers import Array, Network, clipped
+
+LONGEST = 500
+"""Steps of an episode, each of reward 1."""
+_GRAVITY, _CART, _POLE, _HALF, _FORCE, _SECONDS = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
+_FURTHEST, _STEEPEST = 2.4, np.radians(12)
+_GAMMA = 0.99
+_HIDDEN = 64
+
+
+class Poles:
+    """Several at once; one that fell, or has stood for ``LONGEST`` steps, begins again."""
+
+    def __init__(self, number: int, random: np.random.Generator) -> None:
+        self._random = random
+        self.states = self._begin(number)
+        """(number, 4): place, speed, angle and its speed."""
+        self._steps = np.zeros(number, int)
+        self.returns: list[float] = []
+        """Of the episodes that ended."""
+
+    def step(self, right: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Push each to the right or the left: the states after it, which fell, and which begin again."""
+        _, speed, angle, turn = self.states.T
+        force = np.where(right == 1, _FORCE, -_FORCE)
+        sine, cosine, mass = np.sin(angle), np.cos(angle), _CART + _POLE
+        push = (force + _POLE * _HALF * turn**2 * sine) / mass
+        turning = (_GRAVITY * sine - cosine * push) / (_HALF * (4 / 3 - _POLE * cosine**2 / mass))
+        moving = push - _POLE * _HALF * turning * cosine / mass
+        after = self.states + _SECONDS * np.stack([speed, moving, turn, turning], 1)
+        self._steps += 1
+        fell = (np.abs(after[:, 0]) > _FURTHEST) | (np.abs(after[:, 2]) > _STEEPEST)
+        ended = fell | (self._steps >= LONGEST)
+        self.returns += [float(steps) for steps in self._steps[ended]]
+        self.states = after.copy()
+        self.states[ended] = self._begin(int(ended.sum()))
+        self._steps[ended] = 0
+        return after, fell, ended
+
+    def _begin(self, number: int) -> Array:
+        return self._random.uniform(-0.05, 0.05, (number, 4))
+
+
+class ActorCritic:
+    """Advantage actor-critic: 8 poles, 8 steps a gradient."""
+
+    rate = 3e-3
+    _POLES, _STEPS, _ENTROPY = 8, 8, 0.01
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+        self._network, self._poles = Network(4, _HIDDEN, 3), Poles(self._POLES, self._random)
+        self.returns = self._poles.returns
+
+    def begin(self, random: np.random.Generator) -> Array:
+        """One network: two preferences and a value."""
+        return self._network.begin(random, 0.8)
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def gradient(self, weights: Array, version: int) -> Array:
+        played = []
+        for _ in range(self._STEPS):
+            states = self._poles.states
+            odds = _softmax(self._network.forward(weights, states)[-1][:, :2])
+            right = (self._random.random(len(states)) < odds[:, 1]).astype(int)
+            played.append((states, right, *self._poles.step(right)))
+        states, right, after, fell, ended = (np.concatenate(column) for column in zip(*played, strict=True))
+        layers = self._network.forward(weights, states)
+        outputs = layers[-1]
+        cut = self._network.forward(weights, after)[-1][:, 2].reshape(self._STEPS, -1)
+        advantages = self._returns(cut, fell, ended).ravel() - outputs[:, 2]
+        odds = _softmax(outputs[:, :2])
+        logs = np.log(odds + 1e-12)
+        entropy = odds * (logs - (odds * logs).sum(1, keepdims=True))
+        actor = (odds - np.eye(2)[right]) * advantages[:, None] + self._ENTROPY * entropy
+        slopes = np.concatenate([actor, -0.5 * advantages[:, None]], 1) / len(states)
+        gradient = np.zeros_like(weights)
+        self._network.backward(weights, layers, slopes, gradient)
+        return clipped(gradient)
+
+    def _returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
+        """Of each step and pole, to the last step's value or where the episode ended; (steps, poles)."""
+        found = np.zeros_like(after)
+        following: Array = after[-1]
+        ends, falls = ended.reshape(after.shape), fell.reshape(after.shape)
+        for step in reversed(range(self._STEPS)):
+            going = np.where(ends[step], after[step], following)  # an episode that was long enough goes on
+            found[step] = following = 1 + _GAMMA * np.where(falls[step], 0.0, going)
+        return found
+
+
+class DeepQ:
+    """Deep Q-learning: 4 poles, a step and 64 rows of a memory of 20,000 a gradient."""
+
+    rate = 1e-3
+    _POLES, _ROWS, _MEMORY, _TARGET, _EXPLORE = 4, 64, 20_000, 100, 1500
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+        self._network, self._poles = Network(4, _HIDDEN, 2), Poles(self._POLES, self._random)
+        self.returns = self._poles.returns
+        self._memory = np.zeros((self._MEMORY, 10))
+        self._held = 0
+        self._target: Array = np.zeros(self._network.size)
+        self._target_of = -1
+
+    def begin(self, random: np.random.Generator) -> Array:
+        """One network: the worth of either push."""
+        return self._network.begin(random, 0.8)
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def gradient(self, weights: Array, version: int) -> Array:
+        if version // self._TARGET != self._target_of:
+            self._target, self._target_of = weights.copy(), version // self._TARGET
+        self._play(weights, max(0.05, 1 - version / self._EXPLORE))
+        rows = self._memory[self._random.integers(0, min(self._held, self._MEMORY), self._ROWS)]
+        states, after, right, fell = rows[:, :4], rows[:, 4:8], rows[:, 8].astype(int), rows[:, 9]
+        layers = self._network.forward(weights, states)
+        outputs = layers[-1]
+        best = self._network.forward(weights, after)[-1].argmax(1)
+        following = self._network.forward(self._target, after)[-1][np.arange(len(rows)), best]
+        errors = outputs[np.arange(len(rows)), right] - (1 + _GAMMA * following * (1 - fell))
+        slopes = np.eye(2)[right] * np.clip(errors, -1, 1)[:, None] / len(rows)
+        gradient = np.zeros_like(weights)
+        self._network.backward(weights, layers, slopes, gradient)
+        return clipped(gradient)
+
+    def _play(self, weights: Array, explore: float) -> None:
+        states = self._poles.states
+        wanted = self._network.forward(weights, states)[-1].argmax(1)
+        random = self._random.random(len(states)) < explore
+        right = np.where(random, self._random.integers(0, 2, len(states)), wanted)
+        after, fell, _ = self._poles.step(right)
+        places = (self._held + np.arange(len(states))) % self._MEMORY
+        self._memory[places] = np.column_stack([states, after, right, fell])
+        self._held += len(states)
+
+
+def _softmax(values: Array) -> Array:
+    odds = np.exp(values - values.max(1, keepdims=True))
+    found: Array = odds / odds.sum(1, keepdims=True)
+    return found
