@@ -1,7 +1,6 @@
 """iSwitch beside a parameter server and gloo's ring, between hosts' namespaces through an engine."""
 
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -24,7 +23,7 @@ def test_on_a_held_link_the_engine_is_first_and_the_server_last(
         pytest.skip(reason)
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
     found = wire.measure(["software"], 2, 2, print)
-    times = {way: median(several) for way, several in found["ms"]["software"]["DDPG"].items()}
+    times = {way: min(several) for way, several in found["ms"]["software"]["DDPG"].items()}
     assert times["iSW"] < times["PS"] and times["AR"] < times["PS"]
     assert times["PS"] > 0.8 * 1000 * 5 * 8 * found["bytes"]["DDPG"] / (1e6 * wire.RATE)
 

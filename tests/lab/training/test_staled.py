@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,10 +60,16 @@ def test_a_training_repeats_and_ends_at_its_goal(make: Callable[[int], Learner])
     [("hopper", "ProximalPolicy", 40.0, 1200), ("cheetah", "Deterministic", -1000.0, 200)],
 )
 def test_mujocos_trainings_repeat_and_end_at_their_goals(
-    module: str, name: str, goal: float, gradients: int
+    module: str,
+    name: str,
+    goal: float,
+    gradients: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Hopper's returns begin at 20."""
     pytest.importorskip("mujoco", reason="the extra [train] is not installed")
+    monkeypatch.chdir(tmp_path)  # where MuJoCo leaves its log
     learners = import_module(f"olaflab.training.staled.{module}")
     task = Task(getattr(learners, name), goal=goal, episodes=4, gradients=gradients, every=10)
     found = train(task, 4, lambda random: 1, 3)

@@ -69,8 +69,8 @@ def command(
     The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns are models in virtual time. One
     round of a gradient is compared with the event-level model, in which `olafctl reproduce iswitch` measures.
     Exit code 1 when the two differ, a result is not the exact sum of one contribution of each worker, or a
-    round does not end. An interrupted --trainings goes on where it was. It needs pip install
-    'gymnasium[mujoco]'.
+    round does not end. An interrupted --trainings goes on where it was. It and --wire need
+    pip install ./sdk './lab[train]'.
 
     \b
       olafctl bench iswitch
@@ -128,7 +128,7 @@ def _trained(seeds: int) -> dict[str, Any]:
 
     if missing := [name for name in ("gymnasium", "mujoco") if find_spec(name) is None]:
         what = f"the trainings need {missing[0]}"
-        raise MissingTool(Problem(what, remedy="pip install ./lab 'gymnasium[mujoco]'"))
+        raise MissingTool(Problem(what, remedy="pip install './lab[train]'"))
     log_progress("costs of software, fitted to the paper's baselines")
     return learning.measure(fit()[0], seeds, log_progress)
 

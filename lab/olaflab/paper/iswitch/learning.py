@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -63,6 +65,7 @@ WAYS = (
 
 def measure(costs: Costs, seeds: int, progress: Callable[[str], None]) -> dict[str, Any]:
     """Every way's trainings, by learner. One seed of all comes before the next."""
+    _quieten()
     counts = {(name, way.name): _counts(name, way, costs, progress) for name in TASKS for way in WAYS}
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {each: [] for each in counts}
     for seed in range(seeds):
@@ -95,6 +98,12 @@ def measure(costs: Costs, seeds: int, progress: Callable[[str], None]) -> dict[s
             for name, task in TASKS.items()
         },
     }
+
+
+def _quieten() -> None:
+    """Gymnasium's models have an attribute that MuJoCo will drop: no line for each, and no MUJOCO_LOG.TXT."""
+    if find_spec("mujoco") is not None:
+        import_module("mujoco").set_mju_user_warning(lambda text: None)
 
 
 def _counts(name: str, way: Way, costs: Costs, progress: Callable[[str], None]) -> list[int]:
