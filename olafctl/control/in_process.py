@@ -44,7 +44,7 @@ class _Registers(QueueRegisters):
         self._own = own
         self.permit: Callable[[], None] = lambda: None
 
-    def settings(self) -> Ranges:  # type: ignore[override]
+    def settings(self) -> Ranges:
         return of_all(self._own)
 
 

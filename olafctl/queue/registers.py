@@ -333,7 +333,7 @@ class QueueRegisters:
         Raises BadInput when there is no such register, it cannot be written, or ``value`` is not 32 bits.
         """
         if name in OF_EVERY_INDEX:
-            for settings, run in groupby(range(self.read("indices")), key=self.settings):
+            for settings, run in groupby(range(self.read("indices")), key=self.settings_of):
                 indices = list(run)
                 self.configure(indices[0], indices[-1], _changed(settings, name, value))
             return
@@ -363,7 +363,7 @@ class QueueRegisters:
         self.write("set_stale_bound", settings.stale_bound)
         self.command(Command.SET, first, last)
 
-    def settings(self, index: int) -> IndexSettings:
+    def settings_of(self, index: int) -> IndexSettings:
         """The settings of an index. Raises BadInput when there is no such index."""
         self.command(Command.GET, index, index)
         mode = self.read("get_mode")
@@ -401,7 +401,7 @@ class QueueRegisters:
 
     def _common(self, name: str) -> int:
         """One setting that all indices have in common. Raises BadInput when they differ."""
-        first, *others = (_setting(self.settings(each), name) for each in range(self.read("indices")))
+        first, *others = (_setting(self.settings_of(each), name) for each in range(self.read("indices")))
         for index, value in enumerate(others, 1):
             if value != first:
                 what = f"the indices differ in {name}: 0 has {first}, {index} has {value}"

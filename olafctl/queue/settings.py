@@ -57,7 +57,7 @@ def ranges(settings: Iterable[IndexSettings]) -> Ranges:
 
 def of_all(registers: QueueRegisters) -> Ranges:
     """The settings of every index of a queue."""
-    return ranges(registers.settings(index) for index in range(registers.read("indices")))
+    return ranges(registers.settings_of(index) for index in range(registers.read("indices")))
 
 
 def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:

@@ -52,12 +52,10 @@ KNOWN = Layout(
 
 ASK = Layout(
     "ask",
-    "A result is missing here; who has it gives it",
+    "A result is missing here; a member that has it sends it",
     (
         _ACTION,
-        Field(
-            "promise", 8, "1: who lacks it, too, takes it from now on from a member only, never the engine"
-        ),
+        Field("promise", 8, "1: a member that lacks it, too, takes it from members only from now on"),
         _SEGMENT,
         _NUMBER,
         _LINE,

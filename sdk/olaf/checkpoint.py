@@ -44,7 +44,7 @@ def save(path: Path, models: Mapping[str, Model], epochs: Mapping[str, int]) -> 
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            np.savez(file, head=np.frombuffer(head.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+            np.savez(file, head=np.frombuffer(head.encode(), np.uint8), **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

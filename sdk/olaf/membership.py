@@ -206,7 +206,7 @@ class Membership:
             self.halted, self._told = bool(halt.halted), halt.nonce
 
     def _answered(self, answer: wire.Answer, certain: bool) -> None:
-        """A refusal counts without a MAC too: who has the wrong key could not read another one."""
+        """A refusal counts without a MAC too: a member with the wrong key could not read another one."""
         if (answer.answered, answer.nonce) != self._asked:
             return
         if answer.reason != wire.Reason.OK:

@@ -71,7 +71,7 @@ class Model:
         versions = self.versions[segments.start : segments.stop]
         begun = self._begun[segments.start : segments.stop]
         moved = [distance(version, first, VERSION_BITS) for version, first in zip(versions, begun)]
-        if min(moved) < 0 or max(moved) > 2 * RESERVED:  # nobody has weights from before any more
+        if min(moved) < 0 or max(moved) > 2 * RESERVED:  # no worker has weights from before any more
             self._begun = None
             return None
         return moved
@@ -93,7 +93,7 @@ class Model:
             begun = self._resumed[segments.start : segments.stop]
             moved = [distance(version, first, VERSION_BITS) for version, first in zip(versions, begun)]
             lags = [lag if lag <= since else max(lag - RESERVED, since) for lag, since in zip(lags, moved)]
-            if max(moved) > 2 * RESERVED:  # nobody has weights from before any more
+            if max(moved) > 2 * RESERVED:  # no worker has weights from before any more
                 self._resumed = None
         return [max(lag, 0) for lag in lags]
 

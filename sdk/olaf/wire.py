@@ -574,12 +574,12 @@ KNOWN_BYTES = 13
 
 @dataclass
 class Ask:
-    """A result is missing here; who has it gives it."""
+    """A result is missing here; a member that has it sends it."""
 
     action: int
     """which message this is"""
     promise: int
-    """1: who lacks it, too, takes it from now on from a member only, never the engine"""
+    """1: a member that lacks it, too, takes it from members only from now on"""
     segment: int
     """segment of the model"""
     number: int

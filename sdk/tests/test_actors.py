@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Callable
 
@@ -212,8 +213,12 @@ def test_seconds_are_held_once_and_all_of_them() -> None:
 def test_units_go_to_who_asked_first_and_count_only_while_held() -> None:
     now, held = [0.0], Held()
     pool, granted = Pool(2, held, lambda: now[0]), list[tuple[str, int]]()
+
+    def grant(learner: str, unit: int) -> None:
+        granted.append((learner, unit))
+
     for learner in "abcd":
-        pool.ask(learner, lambda unit, learner=learner: granted.append((learner, unit)))  # type: ignore[misc]
+        pool.ask(learner, partial(grant, learner))
     assert granted == [("a", 0), ("b", 1)]
     now[0] = 3.0
     pool.give_back("b", 1)

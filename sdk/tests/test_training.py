@@ -73,7 +73,7 @@ def adopted(worker: Worker, into: Vector) -> Vector:
 def test_the_fastest_workers_weights_initialise_the_model_and_all_begin_with_them() -> None:
     lab = Lab(1000, workers=3)
     for number, worker in enumerate(lab.workers):
-        lab.network.at(0.01 * number, lambda w=worker, n=number: w.begin(vector(1000, seed=n)))  # type: ignore[misc]
+        lab.network.at(0.01 * number, partial(worker.begin, vector(1000, seed=number)))
     lab.run(2.0)
     for worker in lab.workers:
         assert np.array_equal(adopted(worker, np.zeros(1000, np.float32)), vector(1000, seed=0))

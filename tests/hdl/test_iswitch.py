@@ -191,11 +191,11 @@ def test_settings_are_those_of_each_index(queue: QueueModel) -> None:
         Mode.FIFO, halted=True, threshold=65535, reward_enable=1, reward_threshold=0x3F800000
     )
     queue.registers.configure(3, 4, fifo)
-    shown = [queue.registers.settings(index) for index in range(2, 6)]
+    shown = [queue.registers.settings_of(index) for index in range(2, 6)]
     assert shown == [IndexSettings(), fifo, fifo, IndexSettings()]
     queue.registers.configure(2, 2, IndexSettings(Mode.ISWITCH, threshold=9))
     send(queue, contribution(7, 40, index=2, count=5))
-    queue.registers.settings(2)
+    queue.registers.settings_of(2)
     names = ("get_state", "get_round", "get_count", "get_members_low", "get_members_high")
     assert [queue.registers.read(name) for name in names] == [1, 40, 5, 1 << 7, 0]
 
@@ -217,7 +217,7 @@ def test_a_bad_command_changes_nothing(
     with pytest.raises(BadInput, match="refuses"):
         queue.registers.configure(first, last, replace(settings, mode=Mode.FIFO))
     assert queue.registers.read("command_error") == 1
-    assert {queue.registers.settings(index) for index in range(16)} == {IndexSettings()}
+    assert {queue.registers.settings_of(index) for index in range(16)} == {IndexSettings()}
     assert queue.registers.read("command_error") == 0
 
 

@@ -30,7 +30,7 @@ def told(left: list[Departure]) -> list[tuple[int, int, bytes]]:
 
 def got(queue: QueueModel) -> list[int]:
     """What GET shows: state, the last result's number, worker updates and members."""
-    queue.registers.settings(INDEX)
+    queue.registers.settings_of(INDEX)
     names = ("get_state", "get_round", "get_count", "get_members_low")
     return [queue.registers.read(name) for name in names]
 

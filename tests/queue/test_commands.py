@@ -26,9 +26,9 @@ def give(queue: QueueModel, code: int, first: int, last: int, **staged: int) -> 
 @pytest.mark.parametrize("code", [Command.SET, Command.FBCAST, Command.RESET])
 @pytest.mark.parametrize(("first", "last"), [(4, 3), (0, 16), (16, 16), (65535, 65535), (15, 1 << 31)])
 def test_a_bad_range_changes_nothing(queue: QueueModel, code: Command, first: int, last: int) -> None:
-    before = [queue.registers.settings(index) for index in range(16)]
+    before = [queue.registers.settings_of(index) for index in range(16)]
     assert give(queue, code, first, last, set_mode=1) == 1
-    assert [queue.registers.settings(index) for index in range(16)] == before
+    assert [queue.registers.settings_of(index) for index in range(16)] == before
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_a_bad_range_changes_nothing(queue: QueueModel, code: Command, first: in
 )
 def test_settings_that_mean_nothing_are_refused(queue: QueueModel, staged: dict[str, int]) -> None:
     assert give(queue, Command.SET, 0, 15, **staged) == 1
-    assert queue.registers.settings(5) == IndexSettings()
+    assert queue.registers.settings_of(5) == IndexSettings()
     assert give(queue, Command.SET, 0, 15, set_threshold=2, set_mode=2) == 0
-    assert queue.registers.settings(5) == IndexSettings(Mode.ISWITCH, threshold=2)
+    assert queue.registers.settings_of(5) == IndexSettings(Mode.ISWITCH, threshold=2)
 
 
 @pytest.mark.parametrize("code", [0, 5, 255, 1 << 8])
 def test_an_unknown_command_is_refused(queue: QueueModel, code: int) -> None:
     assert give(queue, code, 0, 15, set_mode=1) == 1
-    assert queue.registers.settings(0) == IndexSettings()
+    assert queue.registers.settings_of(0) == IndexSettings()
 
 
 def test_a_set_while_a_round_accumulates_takes_effect_on_it_at_once(queue: QueueModel) -> None:
@@ -87,7 +87,7 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
     assert {name for name, value in shown.items() if value and name != "cycle"} == {
         name for name, register in BY_NAME.items() if register.reset != 0 and name in shown and shown[name]
     }
-    assert queue.registers.settings(3) == IndexSettings()
+    assert queue.registers.settings_of(3) == IndexSettings()
     queue.offer(*update(3, 1, gradients(4)))
     queue.settle(LIMIT)
     (left,) = queue.take()
@@ -116,7 +116,7 @@ def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
         queue.run(queue.cycle + 30 * indices + 100)
         assert queue.registers.read("command_busy") == 0
         for index in (0, indices // 2, indices - 1):
-            assert queue.registers.settings(index) == IndexSettings(Mode.FIFO, threshold=7)
+            assert queue.registers.settings_of(index) == IndexSettings(Mode.FIFO, threshold=7)
 
 
 def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> None:
@@ -127,5 +127,5 @@ def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> N
     assert queue.registers.read("reward_enable") == 0
     queue.registers.write("mode", Mode.ISWITCH.number)
     assert queue.registers.read("mode") == Mode.ISWITCH.number
-    assert queue.registers.settings(2) == IndexSettings(Mode.ISWITCH)
-    assert queue.registers.settings(3) == IndexSettings(Mode.ISWITCH, halted=True, threshold=7)
+    assert queue.registers.settings_of(2) == IndexSettings(Mode.ISWITCH)
+    assert queue.registers.settings_of(3) == IndexSettings(Mode.ISWITCH, halted=True, threshold=7)

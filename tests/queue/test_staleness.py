@@ -142,7 +142,7 @@ def test_a_bound_that_is_no_version_is_refused(new_queue: NewQueue) -> None:
     for wrong in (65536, 1 << 31):
         with pytest.raises(Exception, match="the queue refuses SET"):
             queue.registers.configure(0, 0, IndexSettings(stale_enable=1, stale_bound=wrong))
-    assert queue.registers.settings(0).stale_bound == 7
+    assert queue.registers.settings_of(0).stale_bound == 7
 
 
 def test_weights_are_the_nearest_powers_of_two() -> None:

@@ -189,4 +189,4 @@ def test_no_bit_of_a_command_is_left_unread(queue: QueueModel, bit: int) -> None
         queue.registers.write("set_mode", 0)
     if 3 <= bit < 8:
         assert give(queue, one | Command.SET, 0, 15) == 1
-    assert queue.registers.settings(0) == IndexSettings()
+    assert queue.registers.settings_of(0) == IndexSettings()

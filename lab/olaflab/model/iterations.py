@@ -38,7 +38,7 @@ class Approach(IntEnum):
     ENGINE = 3
     """iSwitch: sums in the switch, of each segment on its own."""
     ENGINE_ASYNC = 4
-    """iSwitch's algorithm 1: whoever has a gradient contributes it."""
+    """iSwitch's algorithm 1: each node contributes a gradient when it has one."""
 
 
 _SUMS = (Approach.ENGINE, Approach.ENGINE_ASYNC)

@@ -18,6 +18,7 @@ from olafctl.control.store import clear
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host
 from olafctl.ports import interfaces
+from olafctl.ports.attachment import Attachment
 from olafctl.ports.transport import Transport
 from olafctl.targets import processes, registry
 from olafctl.targets.engine import load
@@ -108,19 +109,23 @@ def virtual(running: Running, testbed: Testbed, frames: Sequence[bytes], count: 
     return Rate(count, received, time.perf_counter() - begin)
 
 
+def ends(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
+    """Where the first worker's frames go in, and where those for its parameter server come out."""
+    by_number = {attachment.number: attachment for attachment in running.attachments}
+    return by_number[testbed.workers[0].port], by_number[testbed.parameter_servers[0].port]
+
+
 def wall(
     running: Running,
-    testbed: Testbed,
+    between: tuple[Attachment, Attachment],
     frames: Sequence[bytes],
     seconds: float,
     window: int,
     rate: float = 0,
 ) -> Rate:
-    """Frames over veths for ``seconds``, ``rate`` a second (0: as fast as they come out), never more than
-    ``window`` under way. Raises OlafError."""
-    by_number = {attachment.number: attachment for attachment in running.attachments}
-    sender = by_number[testbed.workers[0].port]
-    receiver = by_number[testbed.parameter_servers[0].port]
+    """Frames over veths ``between`` the :func:`ends` for ``seconds``, ``rate`` a second (0: as fast as they
+    come out), never more than ``window`` under way. Raises OlafError."""
+    sender, receiver = between
     parts = engine_processes(running)
     before = _processor_seconds(parts)
     measured = load.measure(sender, receiver, frames, seconds, window, rate)

@@ -41,7 +41,7 @@ class Memory:
         try:
             self._path.parent.mkdir(exist_ok=True)
             with new.open("wb") as file:
-                np.savez(file, **self._learner.state())  # type: ignore[arg-type]
+                np.savez(file, **self._learner.state())  # type: ignore[arg-type]  # no array is called allow_pickle
             new.replace(self._path)
         except OSError as error:
             if not self._told:

@@ -104,8 +104,8 @@ def _run(target: Callable[..., object], pipe: Connection, *arguments: object) ->
 def _end_with_parent() -> None:
     """A process that is stopped would outlive a parent that was killed, and never notice.
 
-    The kernel kills it with the fork server, which ends when nobody has the pipe to it open: the parent, but
-    every process that it forks, too.
+    The kernel kills it with the fork server, which ends when no process has the pipe to it open. The
+    parent has it, but so does every process that it forks.
     """
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     pipe = getattr(forkserver, "_forkserver")._forkserver_alive_fd  # noqa: B009 - of Python's own

@@ -50,8 +50,8 @@ class Pool:
 class SharedPool:
     """Units for learners of all processes that know its name.
 
-    Who waits has a ticket and who learns a unit; both are locks of its process, which the kernel takes back
-    if that dies. So no unit is lost and nobody waits for the dead.
+    A process that waits has a ticket and one that learns has a unit; both are locks, which the kernel takes
+    back if the process dies. So no unit is lost, and no process waits for a dead one.
     """
 
     def __init__(self, name: str, units: int) -> None:
@@ -93,7 +93,7 @@ class SharedPool:
             first = self._read(1)
             while True:
                 while first < ticket and self._claim(_TICKETS + first):
-                    self._locks.release(_TICKETS + first)  # whoever had it is gone, or learns
+                    self._locks.release(_TICKETS + first)  # the process that had it is gone, or learns
                     first += 1
                 if first == ticket:
                     for unit in range(self._units):

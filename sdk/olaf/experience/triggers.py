@@ -1,7 +1,7 @@
 """Triggers: when what is in the ring makes something happen (ARTOS §4.2).
 
 A trigger *checks* whether its condition holds, and then has fired: an entry in the ring, which is *taken*
-once and, when its rows are used, *done*. Whoever changes the ring checks, in any process; who learns takes.
+once and, when its rows are used, *done*. The process that changes the ring checks; the one that learns takes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Trigger(Protocol):
         """Whether it has fired; it may at once fire again."""
 
     def take(self) -> Firing | None:
-        """A firing that nobody has taken, the oldest."""
+        """The oldest firing that is not taken."""
 
     def done(self, firing: Firing) -> None:
         """The firing's rows are used and may be overwritten."""
@@ -75,7 +75,7 @@ class DataKey:
             return True
 
     def take(self) -> Firing | None:
-        """The oldest firing that nobody has taken."""
+        """The oldest firing that is not taken."""
         taken = self.cursor.take()
         return None if taken is None else Firing(self.name, *taken, keys=self._keys)
 

@@ -1,4 +1,4 @@
-"""SoftSync: the weights move whenever so many updates are there, whoever they are from."""
+"""SoftSync: the weights move whenever so many updates are there, of any workers."""
 
 from __future__ import annotations
 

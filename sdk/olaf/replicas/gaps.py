@@ -1,10 +1,10 @@
 """Results that did not come: asked for, and left out by all where no member has them.
 
-A member without a result asks one other member for it, then all. Who has it gives it. When all have
-answered that they lack it, too, although it must have left the engine, the asker has them *promise*: who
+A member without a result asks one other member for it, then all. One that has it sends it. When all have
+answered that they lack it, too, although it must have left the engine, the asker has them *promise*: one that
 promises takes this result from a member only, even if the engine's copy comes after all. When every member
 has promised, none of them has it and none will, so it is void: each leaves it out of the step. One that has
-it never promises and gives it instead. So no two members ever decide a number differently, whoever asks,
+it never promises and gives it instead. So no two members ever decide a number differently, whichever asks,
 and however many do.
 
 A member that does not answer for long must not stop the others. More than half of all can go on without it,
@@ -78,7 +78,7 @@ class _Lane:
     evident: bool = False
     """Whether there is such a result."""
     lacking: dict[Address, int] = field(default_factory=dict)
-    """Who lacks it, too, and how many contributions it has given to it."""
+    """The members that lack it, too, and how many contributions each has given to it."""
     promised: set[Address] = field(default_factory=set)
     old: bool = False
     """Whether a member has applied it so long ago that it is not kept."""
@@ -93,7 +93,7 @@ class Gaps:
         """``wanted`` is H."""
         self.counters = Counters()
         self.behind = False
-        """Whether what is missing here is kept by nobody any more."""
+        """Whether no member keeps what is missing here any more."""
         self.halted = False
         """Whether nothing may be sent to the engine."""
         self._port, self._ledger, self._group, self._commits = port, ledger, group, commits

@@ -391,7 +391,7 @@ class Member:
         self._stepped()
 
     def _forsaken(self) -> None:
-        """Nobody trains, and who was to found the training has given up."""
+        """Fail if no member trains and the one that was to begin the training has given up."""
         for address, state in self.group.gone.items():
             if state is State.FAILED and not self.group.established():
                 self._fail(NoAnswer(f"member {_name(address)} has given up, and no other one trains"))

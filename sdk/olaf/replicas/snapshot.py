@@ -104,7 +104,7 @@ class Giver:
     ) -> None:
         """Answer a question; ``state`` makes version and bytes of the state as it is now.
 
-        One that is kept is given as long as it is ``good`` to begin with; none by who is no ``member``.
+        One that is kept is given as long as it is ``good`` to begin with; only a ``member`` gives one.
         Raises struct.error for what is no question.
         """
         asked = wire.Fetch.unpack(datagram)

@@ -8,7 +8,10 @@ from functools import partial
 import pytest
 
 from olafctl.ports import interfaces
+from olafctl.targets.bmv2.target import TARGET
 from olaflab.pipeline.twin import Interleaved, Rate, interleaved
+
+MISSING = TARGET.missing()
 
 
 def test_runs_take_turns_after_a_warm_up_of_each() -> None:
@@ -44,3 +47,21 @@ def test_every_frame_over_veths_comes_out(
     for run in runs:
         assert run["frames"] == run["received"] > 0
         assert run["seconds"] >= 0.1
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on PATH")
+@pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+def test_bmv2s_switches_alone_pass_every_frame_too(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
+    line = [sys.executable, "-m", "olafctl", "bench", "twin", "--frames", "200", "--compare", "bmv2"]
+    done = subprocess.run(
+        [*line, "--runs", "1", "--seconds", "0.1", "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    for name in ("bmv2, veth", "bmv2 alone, veth"):
+        (run,) = report[name]
+        assert run["frames"] == run["received"] > 0
+    assert len(report["twin / bmv2 alone, veth"]) == 1

@@ -108,7 +108,7 @@ def command(
         else:
 
             def over_veth(target: Running, span: float) -> throughput.Rate:
-                return throughput.wall(target, bed, updates, span, window)
+                return throughput.wall(target, throughput.ends(target, bed), updates, span, window)
 
             log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")
             done = throughput.interleaved(
@@ -131,7 +131,9 @@ def command(
             rate = 0.9 * median(run.per_second for run in done.runs["software"])
             log_progress(f"over veths: {hold:g} s of software at 90 %")
             memory = [sum(part.memory_info().rss for part in throughput.engine_processes(software))]
-            held = throughput.wall(software, bed, updates, hold, _MOST_UNDER_WAY, rate)
+            held = throughput.wall(
+                software, throughput.ends(software, bed), updates, hold, _MOST_UNDER_WAY, rate
+            )
             memory.append(sum(part.memory_info().rss for part in throughput.engine_processes(software)))
             results["software, 256 bytes, veth, 90 %"] = {**_over([held]), "rss_bytes": memory}
     if as_json:

@@ -39,12 +39,15 @@ def command(
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED, in virtual time and over veths. The queue is in FIFO mode, so
     that every update that goes in comes out. Runs over veths follow a warm-up, and with --compare those of
-    the two targets take turns.
+    the targets take turns; BMv2 is measured as the chain that the project deploys, with its queue and a
+    relay of frames, and as its two switches alone, joined by a cable.
     """
     import dataclasses
     from contextlib import ExitStack
+    from functools import partial
 
     from olafctl.targets import testbeds
+    from olaflab.pipeline import bare
     from olaflab.pipeline import twin as throughput
 
     bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
@@ -58,23 +61,26 @@ def command(
         if reason := throughput.why_no_veth(running):
             results["twin, veth"] = reason
         else:
-            targets = {"twin": running}
+            targets = {"twin": (running, throughput.ends(running, bed))}
             if compare is not None:
                 other = dataclasses.replace(bed, target=compare)
-                targets[compare] = stack.enter_context(throughput.deployed(other, log_progress))
+                chain, alone = (
+                    stack.enter_context(throughput.deployed(other, log_progress)) for _ in range(2)
+                )
+                targets[compare] = chain, throughput.ends(chain, other)
+                targets[f"{compare} alone"] = alone, bare.unplug(alone, other)
             log_progress(
                 f"measuring over veths: {runs} runs of {seconds:g} s of {', '.join(targets)} in turn"
             )
             measures = {
-                f"{name}, veth": lambda span, target=target: throughput.wall(
-                    target, bed, updates, span, window
-                )
-                for name, target in targets.items()
+                f"{name}, veth": partial(throughput.wall, target, between, updates, window=window)
+                for name, (target, between) in targets.items()
             }
             done = throughput.interleaved(runs, measures, seconds)
             results |= done.runs
-            if compare is not None:
-                results[f"twin / {compare}, veth"] = done.ratios("twin, veth", f"{compare}, veth")
+            for name in targets:
+                if name != "twin":
+                    results[f"twin / {name}, veth"] = done.ratios("twin, veth", f"{name}, veth")
     if as_json:
         print_json({name: _as_json(result) for name, result in results.items()})
         return

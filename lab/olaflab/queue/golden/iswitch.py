@@ -20,7 +20,7 @@ class Rounds:
     current: int = 0
     """Its round."""
     members: set[int] = member_of(default_factory=set)
-    """Who is in it."""
+    """The members that are in it."""
     finished: int | None = None
 
     def start(self, update: Update, sum_of_one: Waiting) -> None:

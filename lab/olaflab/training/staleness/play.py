@@ -13,7 +13,7 @@ GAMMA, LAMBDA = 0.99, 0.95
 _HIDDEN = 64
 
 
-class Agent(torch.nn.Module):  # type: ignore[misc]
+class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installed
     """Actor and critic, apart; the deviation is a parameter of its own."""
 
     def __init__(self, observation: int, action: int) -> None:
