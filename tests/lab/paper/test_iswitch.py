@@ -87,6 +87,7 @@ def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No fit: the costs above."""
     monkeypatch.setattr(synchronous, "fit", lambda: (COSTS, (COSTS,)))
     monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
+    monkeypatch.setattr(costs, "fitted", lambda *given: COSTS)
 
 
 @pytest.mark.usefixtures("rounded")
@@ -174,7 +175,7 @@ def test_one_command_writes_the_page_with_its_pictures(
 
 def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And finds what it would have found otherwise."""
-    tasks = {"A2C": Task(ActorCritic, 25.0, 40, 1200, 50), "DQN": Task(DeepQ, 20.0, 40, 1200, 50, times=2)}
+    tasks = {"A2C": Task(ActorCritic, 20.0, 10, 160, 10), "DQN": Task(DeepQ, 15.0, 10, 160, 10, times=2)}
     monkeypatch.setattr(learning, "TASKS", tasks)
     monkeypatch.setattr(learning, "staleness", lambda *_: Course(np.zeros(2), np.array([1, 3, 0]), 0, 0))
     said: list[str] = []
