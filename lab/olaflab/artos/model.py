@@ -53,6 +53,16 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Step:
+    """Of an update of ARTOS."""
+
+    waited: float
+    """Seconds, for actors to be restored."""
+    factor: float
+    """By which its times are longer than their mean."""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Of a training."""
 
@@ -64,6 +74,8 @@ class Outcome:
     """Share of invocations that wait less than 0.05 s."""
     update: float
     """Mean seconds of an update."""
+    steps: tuple[Step, ...] = ()
+    """Each update, of ARTOS."""
 
 
 def ray(costs: Costs, schedule: Schedule, updates: int) -> Outcome:
@@ -84,11 +96,13 @@ def artos(
     random = np.random.default_rng(seed)
     held, monitor = Held(), Monitor()
     now, woken, on_time, invocations = 0.0, None, 0, 0
+    steps: list[Step] = []
     for update in range(updates):
         actors = schedule.blocks(Seen(update, 0))
         factor = max(0.1, 1 + noise * random.standard_normal())
         since = now if woken is None else min(woken, now)
         wait = max(0.0, since + costs.restore - now)
+        steps.append(Step(wait, factor))
         invocations += actors
         on_time += actors * (wait < _ON_TIME)
         early = monitor.prewarm() if prewarm else None
@@ -102,11 +116,12 @@ def artos(
         # Who plays still cannot be woken for what follows.
         woken = None if early is None else max(now + early, now + wait + costs.play * factor)
         now = end
-    return Outcome(now, held.seconds(CPU, now), held.seconds(GPU, now), on_time / invocations, now / updates)
+    cpu, gpu = held.seconds(CPU, now), held.seconds(GPU, now)
+    return Outcome(now, cpu, gpu, on_time / invocations, now / updates, tuple(steps))
 
 
 def means(outcomes: list[Outcome]) -> Outcome:
     """Of several seeds."""
     names = ("seconds", "cpu", "gpu", "on_time", "update")
     found = {name: float(np.mean([getattr(each, name) for each in outcomes])) for name in names}
-    return replace(outcomes[0], **found)
+    return replace(outcomes[0], steps=(), **found)

@@ -33,12 +33,12 @@ class Share:
         return self.asleep / self.alone
 
 
-def busy(number: int, core: int) -> Callable[[], None]:
-    """An actor on one core, which computes in every turn."""
+def busy(number: int, core: int, seconds: float = _TURN) -> Callable[[], None]:
+    """An actor on one core, which computes for ``seconds`` in every turn."""
     os.sched_setaffinity(0, {core})
 
     def turn() -> None:
-        until = time.process_time() + _TURN
+        until = time.process_time() + seconds
         while time.process_time() < until:
             pass
 

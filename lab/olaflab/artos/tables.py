@@ -10,7 +10,8 @@ from olaflab.artos.model import Costs, Outcome, artos, means, ray
 SEEDS = 20
 T6 = Costs(slower=1.1)
 """Then pipelined transfers take as long as Ray's, as the latencies of table 6 say; figure 15a says 1.21."""
-_NOISE = 0.03
+NOISE = 0.03
+"""Relative deviation of an iteration's time."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Line:
     here: float
 
 
-def lines(costs: Costs = T6, noise: float = _NOISE) -> Iterator[Line]:
+def lines(costs: Costs = T6, noise: float = NOISE) -> Iterator[Line]:
     """All that the cost model says; ``noise`` is the deviation of an iteration's time."""
     yield from _shares(costs)
     yield from _prewarming(costs, noise)

@@ -37,10 +37,11 @@ class Moved:
 
 
 WAYS = (
-    "copy", "ring, in place", "ring, gathered", "ZeroMQ, objects", "ZeroMQ, copied", "ZeroMQ, zero-copy",
-    "pipe",
+    "copy", "copy, shared", "ring, in place", "ring, gathered", "ZeroMQ, objects", "ZeroMQ, copied",
+    "ZeroMQ, zero-copy", "pipe",
 )  # fmt: skip
-"""``copy`` is one within a process, into two places in turn, as the ring has them. Of the ring a learner
+"""``copy`` is one within a process, into two places in turn, as the ring has them,
+in huge pages where the kernel gives any; shared, into memory such as a ring's. Of the ring a learner
 reads rows in place or gathers them. ZeroMQ over ipc: ``send_pyobj`` and ``recv_pyobj``; ``send(array)`` and
 ``recv()`` into an array; and with copy=False on both sides, the array upon the message's own memory."""
 
@@ -49,26 +50,31 @@ def measure(repeats: int) -> Iterator[Moved]:
     """All ways in turn, so that all meet the same machine."""
     with tempfile.TemporaryDirectory() as folder:
         name, address = f"transfer-{os.getpid()}", f"ipc://{Path(folder) / 'block'}"
-        ring = Ring(
-            layout({"obs": (SHAPE, "|u1")}, joint=False), _PLACES * STEPS, 1, name=name, full="refuse"
+        ring, spare = (
+            Ring(layout({"obs": (SHAPE, "|u1")}, joint=False), _PLACES * STEPS, 1, name=each, full="refuse")
+            for each in (name, f"{name}-spare")
         )
+        spare.populate(0)
         ours, theirs = multiprocessing.get_context("forkserver").Pipe()
         sender = multiprocessing.get_context("forkserver").Process(
             target=_send, args=(theirs, name, address), daemon=True
         )
         sender.start()
         try:
-            times = _times(ring, ours, address, repeats)
+            times = _times(ring, spare, ours, address, repeats)
         finally:
             sender.terminate()
             sender.join()
             ring.unlink()
+            spare.unlink()
     for way, pairs in times.items():
         wall, cpu = np.median(np.array(pairs), axis=0)
         yield Moved(way, float(wall), float(cpu))
 
 
-def _times(ring: Ring, pipe: Connection, address: str, repeats: int) -> dict[str, list[tuple[float, float]]]:
+def _times(
+    ring: Ring, spare: Ring, pipe: Connection, address: str, repeats: int
+) -> dict[str, list[tuple[float, float]]]:
     import zmq
 
     bell, learn = Bell(ring, "learner"), DataKey(ring, "learn", 1, STEPS)
@@ -81,7 +87,7 @@ def _times(ring: Ring, pipe: Connection, address: str, repeats: int) -> dict[str
     )
     gathered = ring.buffers(STEPS)
     source = _block()
-    number = 0
+    copies = {"copy": places, "copy, shared": np.split(spare.column("obs"), _PLACES)}
 
     def in_place() -> None:
         bell.wait()
@@ -114,15 +120,14 @@ def _times(ring: Ring, pipe: Connection, address: str, repeats: int) -> dict[str
         into[:] = np.frombuffer(pipe.recv_bytes(), np.uint8).reshape(into.shape)
 
     receivers: dict[str, Receive] = dict(
-        zip(WAYS[1:], (in_place, gather, objects, copied, uncopied, through_pipe), strict=True)
+        zip(WAYS[2:], (in_place, gather, objects, copied, uncopied, through_pipe), strict=True)
     )
     times: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     for repeat in range(repeats + 2):
         for way in WAYS:
-            if way == "copy":
+            if way in copies:
                 begin, cpu = time.perf_counter(), time.process_time()
-                places[number % _PLACES][:] = source
-                number += 1
+                copies[way][repeat % _PLACES][:] = source
                 found = time.perf_counter() - begin, time.process_time() - cpu
             else:
                 pipe.send(way)

@@ -6,9 +6,9 @@ answer. The head knows by position what it has, so a row that comes twice is wri
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,25 @@ import zmq
 
 from olaf.experience.cursors import Firing
 from olaf.experience.pipeline import Pace
-from olaf.experience.ring import Ring
+from olaf.experience.ring import REFUSE, Array, Ring
 from olaf.experience.triggers import Trigger
 from olaf.experience.writer import Writer
+
+_AHEAD = 1 << 25
+"""Bytes that may be on their way without an answer: a link is never idle between two large messages, and what
+comes again after a loss is little."""
 
 
 @dataclass
 class _Message:
     trigger: Trigger
     firing: Firing
-    frames: list[Any]
-    due: float
+    rows: tuple[int, int, int]
+    """Actor, first row and the one after the last."""
+    size: int
+    due: float | None = None
+    """When to send it, for the first time or again; None until its turn has come."""
+    sent: bool = False
 
 
 class Sender:
@@ -38,7 +46,8 @@ class Sender:
     ) -> None:
         """To a :class:`Receiver` at ``address``. ``source`` names this ring there, once in the system.
 
-        ``pace`` says when bytes may be sent; without an answer they are sent again after ``again`` seconds.
+        ``pace`` says when bytes may be sent; when no answer at all has come for ``again`` seconds, what is on
+        its way is sent again.
         """
         self._ring, self._source, self._pace, self._again = ring, source, pace, again
         self._socket = zmq.Context.instance().socket(zmq.DEALER)
@@ -55,28 +64,18 @@ class Sender:
     def __call__(self, trigger: Trigger) -> None:
         """Send what has fired; does not wait."""
         while (firing := trigger.take()) is not None:
-            for actor, first, last in firing.ranges:
+            width = sum(self._ring.column(key)[0].nbytes for key in self._names(firing))
+            for rows in firing.ranges:
                 self._number += 1
-                frames = self._frames(self._number, firing.keys, actor, first, last)
-                size = sum(len(frame) for frame in frames)
-                now = time.monotonic()
-                due = now if self._pace is None else self._pace.send(size, now)
-                self._waiting[self._number] = _Message(trigger, firing, frames, due)
+                size = (rows[2] - rows[1]) * width
+                self._waiting[self._number] = _Message(trigger, firing, rows, size)
         self.pump()
 
     def pump(self, seconds: float = 0.0) -> None:
         """Send what is due and take answers, for so many seconds or until all is answered."""
         until = time.monotonic() + seconds
         while True:
-            now = time.monotonic()
-            for message in self._waiting.values():
-                if message.due <= now:
-                    try:
-                        self._socket.send_multipart(message.frames, zmq.NOBLOCK, copy=True)
-                    except zmq.Again:
-                        break
-                    message.due = now + self._again
-            due = min((message.due for message in self._waiting.values()), default=until)
+            due = min((self._send(*each) for each in self._turn()), default=until)
             pause = max(0.0, min(due, until) - time.monotonic())
             while self._socket.poll(int(pause * 1000)):
                 self._answered(int(self._socket.recv()))
@@ -88,20 +87,56 @@ class Sender:
         """Stop; what is not answered is given out by ``trigger.cursor.again()``."""
         self._socket.close()
 
+    def _turn(self) -> list[tuple[int, _Message]]:
+        """The oldest messages without an answer, as many as may be on their way."""
+        found: list[tuple[int, _Message]] = []
+        size = 0
+        for number, message in self._waiting.items():
+            size += message.size
+            if found and size > _AHEAD:
+                break
+            found.append((number, message))
+        return found
+
+    def _send(self, number: int, message: _Message) -> float:
+        """Send a message if it is due; when it is due next."""
+        now = time.monotonic()
+        if message.due is None:
+            message.due = now if self._pace is None else self._pace.send(message.size, now)
+        if message.due <= now:
+            with contextlib.suppress(zmq.Again):
+                self._socket.send_multipart(self._frames(number, message), zmq.NOBLOCK, copy=False)
+                message.due, message.sent = now + self._again, True
+        return message.due
+
     def _answered(self, number: int) -> None:
         message = self._waiting.pop(number, None)
         if message is None:
             return
+        for other in self._waiting.values():
+            if other.sent and other.due is not None:  # it is behind this one, not lost
+                other.due = max(other.due, time.monotonic() + self._again)
         if not any(other.firing == message.firing for other in self._waiting.values()):
             message.trigger.done(message.firing)
 
-    def _frames(self, number: int, keys: Sequence[str], actor: int, first: int, last: int) -> list[Any]:
-        names = tuple(keys) or tuple(self._ring.layout.keys)
-        head = {"number": number, "source": self._source, "actor": actor, "first": first, "keys": names}
-        actors, positions = np.full(last - first, actor), np.arange(first, last)
-        slots = self._ring.slots(actors, positions)
-        columns = [self._ring.column(key)[slots] for key in ("version", "end", *names)]
-        return [json.dumps(head).encode(), *(column.tobytes() for column in columns)]
+    def _names(self, firing: Firing) -> tuple[str, ...]:
+        return ("version", "end", *(firing.keys or self._ring.layout.keys))
+
+    def _frames(self, number: int, message: _Message) -> list[Any]:
+        names, (actor, first, last) = self._names(message.firing), message.rows
+        head = {"number": number, "source": self._source, "actor": actor, "first": first, "keys": names[2:]}
+        # Rows stay as they are until the head has answered, which it does not before the first copy is there.
+        stay = self._ring.full == REFUSE and not message.sent
+        columns = [self._column(name, actor, first, last, stay) for name in names]
+        return [json.dumps(head).encode(), *columns]
+
+    def _column(self, name: str, actor: int, first: int, last: int, stay: bool) -> Array:
+        """A key's rows side by side: where they lie if they ``stay`` and lie so, else a copy."""
+        column, start = self._ring.column(name, actor), first % self._ring.rows
+        part = column[start : start + last - first]
+        if len(part) < last - first:
+            return np.concatenate([part, column[: last - first - len(part)]])
+        return part if stay and part.flags.c_contiguous else np.array(part, order="C")
 
 
 class Receiver:
@@ -126,12 +161,12 @@ class Receiver:
         written = 0
         pause = int(seconds * 1000)
         while self._socket.poll(pause):
-            peer, head, *frames = self._socket.recv_multipart()
-            values = json.loads(head)
-            has, new = self._write(values, frames)
+            peer, head, *frames = self._socket.recv_multipart(copy=False)
+            values = json.loads(head.bytes)
+            has, new = self._write(values, [frame.buffer for frame in frames])
             written += new
             if has:
-                self._socket.send_multipart([peer, str(values["number"]).encode()])
+                self._socket.send_multipart([peer.bytes, str(values["number"]).encode()])
             pause = 0
         return written
 
@@ -141,7 +176,7 @@ class Receiver:
         for writer, _ in self._blocks.values():
             writer.close()
 
-    def _write(self, head: dict[str, Any], frames: list[bytes]) -> tuple[bool, bool]:
+    def _write(self, head: dict[str, Any], frames: list[memoryview]) -> tuple[bool, bool]:
         """Whether the rows are in the ring now, and whether they were not before."""
         where = (head["source"], head["actor"])
         if where not in self._blocks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from olaf.experience.triggers import DataKey, Transfer
 from olaf.experience.writer import Writer
 
 STEP = layout({"obs": 3, "reward": ()})
+ARRAYS = layout({"obs": 3, "reward": ()}, joint=False)
 STAGES = (("reward",), ("obs",))
 
 
@@ -83,6 +86,79 @@ def test_what_the_head_refuses_comes_again_when_there_is_room() -> None:
     finally:
         sender.close()
         receiver.close()
+
+
+def test_rows_that_wrap_come_whole() -> None:
+    cache, head = Ring(ARRAYS, 6, 1, full=REFUSE), Ring(ARRAYS, 16, 1)
+    receiver = Receiver(head, "tcp://127.0.0.1:*")
+    sender = Sender(cache, receiver.address, "one")
+    bound, writer = Bound({DataKey(cache, "send", 1, 4): sender}), Writer(cache, 0)
+    try:
+        for turn in range(3):
+            mark = 4 * turn + np.arange(4)
+            assert writer.write({"obs": np.repeat(mark[:, None], 3, axis=1), "reward": mark})
+            bound.check()
+            assert pumped(sender, receiver) == 1
+        batch = head.gather(np.zeros(12, np.int64), np.arange(12))
+        assert batch["reward"].tolist() == list(range(12))
+        assert (batch["obs"] == batch["reward"][:, None]).all()
+    finally:
+        sender.close()
+        receiver.close()
+
+
+def test_a_slow_head_is_not_sent_more_than_a_window_and_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six messages of 8 MiB, and a head that answers one after 0.9 s: nobody has lost anything."""
+    import zmq
+
+    clock = Clock()
+    monkeypatch.setattr("olaf.experience.remote.time", clock)
+    cache = Ring(layout({"obs": ((1 << 20,), "u1")}, joint=False), 48, 1, full=REFUSE)
+    with zmq.Context() as context, context.socket(zmq.ROUTER) as head:
+        head.setsockopt(zmq.LINGER, 0)
+        port = head.bind_to_random_port("tcp://127.0.0.1")
+        sender = Sender(cache, f"tcp://127.0.0.1:{port}", "one")
+        peers: list[bytes] = []
+
+        def heard(expected: int) -> list[int]:
+            """So many messages, and none after them."""
+            numbers: list[int] = []
+            while head.poll(5000 if len(numbers) < expected else 50):
+                peer, what, *_ = head.recv_multipart()
+                numbers.append(json.loads(what)["number"])
+                peers.append(peer)
+            return numbers
+
+        try:
+            assert Writer(cache, 0).write({"obs": np.zeros((48, 1 << 20), np.uint8)})
+            Bound({DataKey(cache, "send", 1, 8): sender}).check()
+            sender.pump()
+            assert heard(3) == [1, 2, 3]  # 24 MiB; a fourth would be more than 32 with its stamps
+            clock.now = 0.9
+            head.send_multipart([peers[0], b"1"])
+            while sender.waiting == 6:
+                sender.pump()
+            sender.pump()
+            assert heard(1) == [4]
+            clock.now = 1.5
+            sender.pump()
+            assert heard(0) == []  # those behind the answered one are on their way
+            clock.now = 2.0
+            sender.pump()
+            assert heard(3) == [2, 3, 4]
+        finally:
+            sender.close()
+
+
+class Clock:
+    """In the place of the module ``time``."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
 
 
 def test_a_head_that_comes_later_gets_everything() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue as queues
+import time
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,26 @@ def test_time_fires_without_any_arrival_and_does_not_drift() -> None:
     network.run(1000.05)
     assert len(fired) == 10_000
     assert np.abs(np.array(fired) - 0.1 * np.arange(1, 10_001)).max() < 1e-9
+
+
+def test_time_fires_by_the_wall_clock_and_does_not_drift() -> None:
+    """Ten thousand periods of 50 µs; a look that comes late finds all that are over."""
+    seconds, start = 5e-5, time.monotonic()
+    periods, late = 0, 0
+
+    def fired(firing: Firing) -> None:
+        nonlocal periods, late
+        periods += firing.periods
+        late += int(abs(periods - (now - start) / seconds) > 1)
+
+    bound = bind(
+        Ring(SMALL, 2), {"sync": {"on": "time", "seconds": seconds, "to": "me"}}, {"me": direct(fired)}, start
+    )
+    while periods < 10_000:
+        now = time.monotonic()
+        bound.check(now)
+    assert late == 0 and periods == int((now - start) / seconds + 1e-6)
+    assert bound.due() == pytest.approx(start + (periods + 1) * seconds, abs=1e-9)
 
 
 def test_time_that_nobody_looked_at_is_not_lost() -> None:

@@ -261,8 +261,8 @@ def _wire(kept: Mapping[str, Any]) -> Table:
         "gradient of",
         "engine",
         *(f"{way}, ms (link alone)" for way in wire.WAYS),
-        "AR over PS",
-        "iSW over PS",
+        "AR, times as fast as PS",
+        "iSW",
     )
     return Table(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
 
