@@ -60,7 +60,7 @@ DOORS = {
         "olaf.optimizing",
         "olaf.rllib",
     },
-    "ray": {"olaf.rllib"},
+    "ray": {"olaf.elastic.placed", "olaf.elastic.tasks", "olaf.rllib"},
     "zmq": {"olaf.experience.remote"},
 }
 """Of the SDK: the files that may import what only they need."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
 
 _SHOWN = 30
+_HEAD = ("cluster", "awake", "blocks", "fill", "lag", "waited", "since")
 
 
 @click.command()
@@ -24,7 +25,8 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
 
     With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
     fresh as they ask for: min(Q_max/N, 1). Age-of-Model, and how many versions old updates are in
-    the mean and at most, is what `olafctl server` measures and tells the daemon. Ends with Ctrl-C.
+    the mean and at most, is what `olafctl server` measures and tells the daemon. `olafctl train` tells it
+    each head's last update, too: actors awake, the ring's fill, lag, the learner's wait. Ends with Ctrl-C.
     """
     import time
     from contextlib import suppress
@@ -63,6 +65,7 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
                 "messages": {count.name: count.value for count in told.messages},
                 "ages": {count.name: count.value for count in told.ages},
                 "staleness": {each.cluster: _staleness(each) for each in told.staleness},
+                "heads": {each.worker: {name: getattr(each, name) for name in _HEAD} for each in told.heads},
             }
         )
     return found
@@ -78,6 +81,7 @@ def _as_json(each: dict[str, Any]) -> dict[str, Any]:
         },
         "ages_of_model": each["ages"],
         "staleness": each["staleness"],
+        "heads": each["heads"],
         "messages": each["messages"],
     }
 
@@ -120,11 +124,15 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
          _lag(now["staleness"].get(each.name)), each.objective]
         for each in status.clusters
     ]  # fmt: skip
-    parts.append(
-        grid(["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"], clusters[:_SHOWN])
-    )
-    if len(clusters) > _SHOWN:
-        parts.append(Text(f"and {len(clusters) - _SHOWN} more clusters"))
+    columns = ["cluster", "members", "mode", "H", "", "AoM ms", "stale", "objective"]
+    parts += _first(columns, clusters, "clusters")
+    heads = [
+        [worker, head["cluster"], head["awake"], head["blocks"], f"{head['fill']:.0%}", head["lag"],
+         f"{head['waited']:.2f}", f"{head['since']:.1f}"]
+        for worker, head in sorted(now["heads"].items())
+    ]  # fmt: skip
+    columns = ["head", "cluster", "awake", "blocks", "ring", "lag", "waited s", "last update s ago"]
+    parts += _first(columns, heads, "heads") if heads else []
     for engine, registers in queues.items():
         earlier = before["queues"].get(engine, {})
         causes = [
@@ -142,6 +150,14 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
     if messages:
         parts.append(grid(["control messages", "in all", "per second"], messages))
     return parts
+
+
+def _first(columns: list[str], rows: list[list[Any]], what: str) -> list[Any]:
+    """As many rows as fit a screen."""
+    from rich.text import Text
+
+    parts: list[Any] = [grid(columns, rows[:_SHOWN])]
+    return parts if len(rows) <= _SHOWN else [*parts, Text(f"and {len(rows) - _SHOWN} more {what}")]
 
 
 def _ms(age: int | None) -> str:

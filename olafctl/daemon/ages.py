@@ -1,4 +1,4 @@
-"""Age-of-Model and staleness by cluster: only a parameter server can measure them, so it tells the daemon."""
+"""What only parameter servers and trainings can measure, so they tell the daemon: ages, staleness, heads."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ What = TypeVar("What")
 
 
 class Told(Generic[What]):
-    """What parameter servers reported last, by cluster."""
+    """What was reported last, by the name of a cluster or worker."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -22,17 +22,17 @@ class Told(Generic[What]):
         """And the time of the report."""
 
     def tell(self, told: Mapping[str, What]) -> None:
-        """A report of clusters."""
+        """A report."""
         now = self._clock()
         with self._lock:
             self._forget(now)
-            self._told.update({cluster: (what, now) for cluster, what in told.items()})
+            self._told.update({name: (what, now) for name, what in told.items()})
 
     def known(self) -> dict[str, What]:
-        """What was reported recently, by cluster."""
+        """What was reported recently."""
         with self._lock:
             self._forget(self._clock())
-            return {cluster: what for cluster, (what, _) in self._told.items()}
+            return {name: what for name, (what, _) in self._told.items()}
 
     def _forget(self, now: float) -> None:
         since = now - KNOWN_SECONDS

@@ -231,6 +231,39 @@ def test_units_go_to_who_asked_first_and_count_only_while_held() -> None:
         pool.give_back("a", 0)
 
 
+def test_a_pool_whose_limit_falls_lets_holders_finish_and_gives_the_lowest_units() -> None:
+    pool, granted = Pool(3, Held(), float), list[int]()
+    for learner in range(6):
+        pool.ask(learner, granted.append)
+    assert granted == [0, 1, 2]
+    pool.limit(1)
+    pool.give_back(1, 1)
+    pool.give_back(2, 2)
+    assert granted == [0, 1, 2]
+    pool.give_back(0, 0)
+    assert granted[3:] == [0]
+    pool.limit(9)
+    assert granted[4:] == [1, 2]
+
+
+def test_a_shared_pool_grants_no_more_than_its_limit() -> None:
+    name = f"limit-{os.getpid()}"
+    pool, other = SharedPool(name, 2), SharedPool(name, 2)
+    try:
+        pool.limit(1)
+        with other.lease() as first:
+            waits = threading.Thread(target=lambda: other.lease().__enter__())
+            waits.start()
+            until(lambda: pool.waiting == 1)
+            waits.join(0.02)
+            assert (first, waits.is_alive()) == (0, True)
+            pool.limit(2)
+            waits.join(60.0)
+            assert not waits.is_alive()
+    finally:
+        pool.unlink()
+
+
 def test_a_shared_unit_has_one_holder_and_one_that_dies_gives_it_back() -> None:
     name = f"pool-{os.getpid()}"
     pool = SharedPool(name, 1)

@@ -2,16 +2,22 @@
 
 import io
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, redirect_stdout
-from typing import Any
+from pathlib import Path
+from typing import Any, Callable
 
 import numpy as np
 import pytest
 
 import olaf
+from olaf.doctor import rings
 from olaf.doctor.__main__ import main
+from olaf.experience import DataKey, Ring, Writer, layout
 
 VALUES = 100
 EPOCH = 3
@@ -124,3 +130,161 @@ def test_a_policy_that_adds_all_steps_is_named(trained: str) -> None:
     _, found = examined(trained, epoch=EPOCH, values=VALUES)
     assert found["policy"]["verdict"] == "warning"
     assert "--workers N" in found["policy"]["remedy"]
+
+
+# Rings
+
+BLOCK = 4
+
+
+class Clock:
+    """Time that passes only while the doctor sleeps; then the training goes on."""
+
+    def __init__(self, goes_on: Callable[[], object]) -> None:
+        self._now, self._goes_on = 0.0, goes_on
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+        self._goes_on()
+
+
+class Head:
+    """Two actors and a learner, step by step."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.ring = Ring(layout({"reward": ()}), 2 * BLOCK, 2, name=name, **options)
+        self.trigger = DataKey(self.ring, "learn", 1, BLOCK)
+        self._writers = [Writer(self.ring, actor) for actor in range(2)]
+        self.taken: Any = None
+
+    def play(self, actor: int = 0) -> None:
+        self._writers[actor].write({"reward": np.zeros(BLOCK)})
+        self.trigger.check()
+
+    def take(self) -> None:
+        self.taken = self.trigger.take()
+
+    def learn(self) -> None:
+        self.trigger.done(self.taken)
+        self.taken = None
+
+
+@pytest.fixture
+def head() -> Iterator[Head]:
+    made = Head(f"doctor-{os.getpid()}", full="refuse")
+    yield made
+    made.ring.unlink()
+
+
+def watched(
+    head: Head, monkeypatch: pytest.MonkeyPatch, goes_on: Callable[[], object]
+) -> tuple[int, dict[str, Any]]:
+    """Exit code and what is found of its ring in 10 s."""
+    monkeypatch.setattr(rings, "time", Clock(goes_on))
+    assert head.ring.path is not None
+    name = head.ring.path.name[len("olaf-") :]
+    with redirect_stdout(io.StringIO()) as printed:
+        code = main(["--rings", name, "--json"])
+    (found,) = json.loads(printed.getvalue())
+    assert found["check"] == f"ring {name}"
+    return code, found
+
+
+def nothing() -> None:
+    """All stand still."""
+
+
+def test_a_ring_that_no_actor_writes_is_stalled(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, found = watched(head, monkeypatch, nothing)
+    assert (code, found["verdict"]) == (1, "fault")
+    assert "for 10 s no actor has written a row" in found["what"]
+    assert "actors that died" in found["remedy"]
+
+
+def test_a_ring_whose_rows_no_learner_takes_is_stalled(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    head.play()
+    code, found = watched(head, monkeypatch, nothing)
+    assert (code, found["verdict"]) == (1, "fault")
+    assert "no learner has taken any" in found["what"]
+
+
+def test_a_learner_that_never_finishes_stalls_its_ring(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    head.play()
+    head.take()
+    code, found = watched(head, monkeypatch, nothing)
+    assert (code, found["verdict"]) == (1, "fault")
+    assert "the learner has not finished" in found["what"]
+
+
+def test_a_learner_without_rows_starves(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    def goes_on() -> None:
+        head.play()
+        head.take()
+        head.learn()
+
+    code, found = watched(head, monkeypatch, goes_on)
+    assert (code, found["verdict"]) == (0, "warning")
+    assert (
+        "the learner starves: it waited for rows 100% of 10 s; 200 rows/s of 1 of 2 actors" in found["what"]
+    )
+    assert "--actors" in found["remedy"]
+
+
+def test_actors_that_are_refused_wait_for_the_learner(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    def goes_on() -> None:
+        head.play()
+        head.play()
+        head.take()
+        head.learn()
+
+    code, found = watched(head, monkeypatch, goes_on)
+    assert (code, found["verdict"]) == (0, "warning")
+    assert "actors wait for the learner" in found["what"]
+    assert "rows were refused" in found["what"]
+
+
+def test_a_ring_of_which_a_learner_learns_half_of_the_time_is_fine(
+    head: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def goes_on() -> None:
+        if head.taken is None:
+            head.play()
+            head.take()
+        else:
+            head.learn()
+
+    code, found = watched(head, monkeypatch, goes_on)
+    assert (code, found["verdict"]) == (0, "ok")
+    assert found["what"] == "100 rows/s of 1 of 2 actors; the learner waited 50% of 10 s"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who has a ring in memory is known on Linux alone")
+def test_a_ring_that_a_killed_training_left_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"doctor-left-{os.getpid()}"
+    make = f"from olaf.experience import Ring, layout; Ring(layout({{'reward': ()}}), 8, name={name!r})"
+    subprocess.run([sys.executable, "-c", make], check=True)
+    left = list(Path("/dev/shm").glob(f"olaf-{name}*"))
+    try:
+        assert main(["--rings", name]) == 0
+    finally:
+        for path in left:
+            path.unlink()
+    printed = capsys.readouterr().out
+    assert "no process has it any more" in printed
+    assert f"rm /dev/shm/olaf-{name}" in printed
+
+
+def test_a_ring_that_is_not_there_is_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--rings", "none-such"]) == 1
+    assert "no ring none-such" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", [[], ["127.0.0.1:1", "--rings"]])
+def test_either_a_server_or_rings_are_examined(line: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(line)
+    assert ended.value.code == 2
+    assert "give SERVER or --rings" in capsys.readouterr().err

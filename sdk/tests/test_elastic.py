@@ -113,6 +113,22 @@ def test_what_is_started_beforehand_is_there_at_once() -> None:
     assert plant.learnt == [1.0]
 
 
+def test_no_more_learn_than_are_admitted_and_nobody_is_interrupted() -> None:
+    plant = Plant(4)
+    plant.put(*[10.0] * 12)
+    plant.network.run(5.0)
+    plant.learners.admit(1)
+    assert plant.learners.busy == 4
+    plant.network.run(12.5)  # four are done: one goes on
+    assert (plant.learners.busy, len(plant.learnt)) == (1, 4)
+    plant.network.run(33.0)
+    assert (plant.learners.busy, len(plant.learnt)) == (1, 7 - 1)
+    plant.learners.admit(9)
+    assert plant.learners.busy == 4
+    plant.network.run(1e4)
+    assert len(plant.learnt) == 12
+
+
 def test_rows_of_a_killed_learner_are_learnt_exactly_once() -> None:
     plant = Plant(2)
     rows = [1.0 + number / 100 for number in range(50)]

@@ -39,6 +39,10 @@ from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, Run, owned, run
 
 __all__ = ["run"]
+HEAD = {
+    "worker": "w1", "cluster": "red", "awake": 3, "blocks": 4, "fill": 0.25, "lag": 1, "waited": 1.5,
+    "since": 2.0,
+}  # fmt: skip
 SHOWN = [register.name for register in REGISTERS if register.access in (Access.STATUS, Access.COUNTER)]
 
 
@@ -53,7 +57,9 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     staleness = Told[Any]()
     told = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
     staleness.tell({"red": told})
-    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness)})
+    heads = Told[Any]()
+    heads.tell({"w1": olaf_pb2.Head(**HEAD)})
+    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness, heads=heads)})
 
 
 @pytest.fixture
@@ -112,6 +118,14 @@ def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, met
     bounds = zip(("0", "1", "2", "4", "8", "+Inf"), (1, 2, 2, 3, 4, 4), strict=True)
     buckets = {("red", "lab", bound): count for bound, count in bounds}
     assert exported["olaf_update_staleness_bucket"] == buckets
+    heads = {name: value for name, value in exported.items() if name.startswith("olaf_head_")}
+    assert heads == {
+        f"olaf_head_{name}": {("red", "lab", "w1"): value}
+        for name, value in (
+            ("actors_awake", 3), ("ring_fill", 0.25), ("lag", 1), ("waited_seconds", 1.5),
+            ("silent_seconds", 2),
+        )
+    }  # fmt: skip
     board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked.append(board["templating"]["list"][1]["query"])
@@ -190,7 +204,8 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")
     staleness = [{"cluster": "red", "updates": 4, "total": 10, "largest": 6, "bins": [1, 1, 0, 1, 1]}]
     ages = [{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}]
-    client.call("ReportAges", ages=ages, staleness=staleness)
+    heads = [HEAD, {**HEAD, "cluster": "none", "worker": "w9"}]
+    client.call("ReportAges", ages=ages, staleness=staleness, heads=heads)
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}
@@ -198,6 +213,7 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert shown["staleness"] == {
         "red": {"mean": 2.5, "max": 6, "merged": 0, "oldest": 0, "histogram": histogram}
     }
+    assert shown["heads"] == {"w1": {name: value for name, value in HEAD.items() if name != "worker"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:
@@ -206,6 +222,8 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert ended.value.code == 0
     assert re.search(r"lab: ready", text)
     assert re.search(r"red +1 +\w+ .* 12\.5 +2\.5 ≤ 6", text)
+    assert re.search(r"w1 +red +3 +4 +25% +1 +1\.50 +2\.0", text)
+    assert "w9" not in text
 
 
 def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> None:

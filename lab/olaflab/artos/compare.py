@@ -1,7 +1,10 @@
 """Figures of :mod:`olaflab.artos.overlap` over seeds: what is saved, and whether as much is learnt."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -11,6 +14,7 @@ from olaflab.artos.overlap import Algorithm, Run, bound, run
 from olaflab.artos.ppo import ProximalPolicy
 from olaflab.artos.sac import SoftActorCritic
 from olaflab.training.figures.report import Estimate, estimate
+from olaflab.training.figures.runs import Runs
 
 RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Playing to learning."""
@@ -39,28 +43,25 @@ class Comparison:
     lag: int
 
 
-def compare(name: str, seeds: int, log: Callable[[str], None]) -> Iterator[Comparison]:
+def compare(name: str, seeds: int, folder: Path, log: Callable[[str], None]) -> Iterator[Comparison]:
     """Of all ratios.
 
-    A training is what is played and learnt in which order; one whose order is known is not made again.
+    A training is what is played and learnt in which order: one whose order is known is not made again, nor
+    is one that ``folder`` holds. Raises OlafError where that cannot be written.
     """
     torch.set_num_threads(1)  # sums in one order, and networks too small for more
     make, rounds = ALGORITHMS[name]
-    ways = [(ratio, way) for ratio in RATIOS for way in (False, True)]
-    found: dict[tuple[float, bool], list[Run]] = {each: [] for each in ways}
+    runs = Runs(Run, folder, log)
+    found: dict[tuple[float, bool], list[Run]] = {(r, way): [] for r in RATIOS for way in (False, True)}
     for seed in range(seeds):
-        scores: dict[tuple[object, ...], float] = {}
-        for ratio, way in found:
+        for (ratio, way), made in found.items():
+            train = partial(run, rounds=rounds, play=ratio, learn=1.0, jitter=JITTER, seed=seed, beside=way)
             order = _Order()
-            run(order, rounds, ratio, 1.0, JITTER, seed, beside=way)
-            key = tuple(order.events)
-            known = scores.get(key)
-            kind = make(seed) if known is None else _Order(known)
-            made = run(kind, rounds, ratio, 1.0, JITTER, seed, beside=way)
-            scores[key] = made.score
-            found[ratio, way].append(made)
-            which = "beside" if way else "apart"
-            log(f"{name}, seed {seed}, {which}, ratio {ratio}: return {made.score:.1f}")
+            timed = train(order)
+            digest = sha256(repr(order.events).encode()).hexdigest()[:8]
+            curve, settings = f"{name.lower()}-{digest}", {"rounds": rounds}
+            kept = runs.of(curve, seed, settings, partial(_made, make, seed, train))
+            made.append(replace(timed, score=kept.score))
     for ratio in RATIOS:
         apart, beside = found[ratio, False], found[ratio, True]
         differences = np.array([b.score - a.score for a, b in zip(apart, beside, strict=True)])
@@ -71,15 +72,18 @@ def compare(name: str, seeds: int, log: Callable[[str], None]) -> Iterator[Compa
         )  # fmt: skip
 
 
-class _Order:
-    """Plays and learns nothing, and remembers in which order."""
+def _made(make: Callable[[int], Algorithm], seed: int, train: Callable[[Algorithm], Run]) -> Run:
+    return train(make(seed))
 
-    def __init__(self, score: float = 0.0) -> None:
+
+class _Order:
+    """Plays and learns nothing, and remembers in which order, with weights of which version."""
+
+    def __init__(self) -> None:
         self.events: list[object] = []
-        self._score = score
 
     def weights(self) -> None:
-        self.events.append("weights")
+        """A version tells which these are."""
 
     def play(self, weights: None, version: int) -> None:
         self.events.append(version)
@@ -88,7 +92,7 @@ class _Order:
         self.events.append("learn")
 
     def publish(self) -> None:
-        self.events.append("publish")
+        """What is played from now on has the next version."""
 
     def score(self) -> float:
-        return self._score
+        return float("nan")

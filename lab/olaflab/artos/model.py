@@ -90,15 +90,32 @@ def ray(costs: Costs, schedule: Schedule, updates: int) -> Outcome:
 
 
 def artos(
-    costs: Costs, schedule: Schedule, updates: int, noise: float, seed: int, *, prewarm: bool = True
+    costs: Costs,
+    schedule: Schedule,
+    updates: int,
+    noise: float,
+    seed: int,
+    *,
+    prewarm: bool = True,
+    monitor: Monitor | None = None,
+    learner: bool = False,
+    forgets: bool = False,
 ) -> Outcome:
-    """``noise``: the relative deviation of an iteration's time. Actors sleep from their last step on."""
+    """``noise``: the relative deviation of an iteration's time. Actors sleep from their last step on.
+
+    By default the paper's rule says when they are woken (``monitor``); what it leaves open are ``learner``,
+    that latencies count since the learner was invoked, and ``forgets``, that a new number of actors begins a
+    new window.
+    """
     random = np.random.default_rng(seed)
-    held, monitor = Held(), Monitor()
-    now, woken, on_time, invocations = 0.0, None, 0, 0
+    held, monitor = Held(), monitor or Monitor()
+    now, woken, on_time, invocations, before = 0.0, None, 0, 0, 0
     steps: list[Step] = []
     for update in range(updates):
         actors = schedule.blocks(Seen(update, 0))
+        if forgets and actors != before:
+            monitor.window.clear()
+        before = actors
         factor = max(0.1, 1 + noise * random.standard_normal())
         since = now if woken is None else min(woken, now)
         wait = max(0.0, since + costs.restore - now)
@@ -112,9 +129,11 @@ def artos(
             held.free(CPU, actor, now + wait + costs.play * factor)
         held.hold(GPU, "learner", end - costs.gpu(actors) * factor)
         held.free(GPU, "learner", end)
-        monitor.add(costs.restore, end - now)
+        played = now + wait + costs.play * factor
+        begin = played if learner else now
+        monitor.add(costs.restore, end - begin)
         # Who plays still cannot be woken for what follows.
-        woken = None if early is None else max(now + early, now + wait + costs.play * factor)
+        woken = None if early is None else max(begin + early, played)
         now = end
     cpu, gpu = held.seconds(CPU, now), held.seconds(GPU, now)
     return Outcome(now, cpu, gpu, on_time / invocations, now / updates, tuple(steps))

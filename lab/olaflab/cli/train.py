@@ -2,32 +2,35 @@
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafctl.cli.numbers import finite
-from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.cli.output import json_option, print_json
+from olafctl.errors import BadInput, MissingTool, OlafError, Problem
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
+    from olaf import ParameterServer
+
     from olafctl.targets.interface import Running
     from olafctl.testbed.model import Testbed
     from olaflab.training.admission import Admit
-    from olaflab.training.head import Turnout
-    from olaflab.training.journal import Journal
+    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.learning import Learning
     from olaflab.training.live import Gather
-    from olaflab.training.plan import Plan, Step, Trained
+    from olaflab.training.plan import Plan, Trained
 
 _POLICIES = ("olaf", "plain")
 _MOST_ACTORS = 1024
+_ACTORS = "4"
+"""Of heads, where --learners alone is given."""
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
 
 
@@ -83,7 +86,8 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Run the workers as tasks of this Ray cluster, each on the node that has its address.",
+    help="Run the workers as tasks of this Ray cluster, each on the node that has its address; with --actors "
+    "the workers stay here, and their actors play there.",
 )
 @click.option(
     "--actors",
@@ -95,7 +99,32 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
               help="Steps that an actor plays for an update.")  # fmt: skip
 @click.option("--grow", type=click.IntRange(1), metavar="UPDATES",
               help="Instead of by the noise, from A to B by one after so many updates.")  # fmt: skip
-@click.option("--learners", type=click.IntRange(1), help="Of heads, so many learn at a time.  [default: all]")
+@click.option(
+    "--learners",
+    metavar="N|auto",
+    help="Of heads, so many learn at a time, or with auto as many as the network carries; each has 4 actors "
+    "if --actors does not say.  [default: all]",
+)
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), callback=finite,
+              help="After which no update begins, in virtual or wall time.")  # fmt: skip
+@click.option(
+    "--price",
+    type=click.FloatRange(0),
+    callback=finite,
+    default=0.765,
+    show_default=True,
+    help="$ of an hour of a learner, such as a machine's divided by the learners that fit.",
+)
+@click.option(
+    "--cold-cost",
+    type=click.FloatRange(0),
+    callback=finite,
+    default=2.0,
+    show_default=True,
+    help="With --virtual, seconds to start a learner; in wall time it has started with its worker.",
+)
+@click.option("--keep-alive", type=click.FloatRange(0), callback=finite, default=600.0, show_default=True,
+              help="With --virtual, seconds without rows after which a learner ends.")  # fmt: skip
 @click.option("--learn-cost", type=click.FloatRange(0), callback=finite, default=0.0001, show_default=True,
               help="With --virtual and --actors: seconds for learning from one step.")  # fmt: skip
 @click.option("--start-cost", type=click.FloatRange(0), callback=finite, default=0.0, show_default=True,
@@ -119,7 +148,11 @@ def command(
     actors: str | None,
     block: int,
     grow: int | None,
-    learners: int | None,
+    learners: str | None,
+    seconds: float | None,
+    price: float,
+    cold_cost: float,
+    keep_alive: float,
     learn_cost: float,
     start_cost: float,
     as_json: bool,
@@ -135,6 +168,7 @@ def command(
         raise click.UsageError("--out, --resume and --ray are for training in wall time")
     try:
         from olafctl.control import serving
+        from olaflab.training import shown
         from olaflab.training.head import Crew
         from olaflab.training.plan import Pace, Plan
     except ImportError as error:
@@ -144,40 +178,80 @@ def command(
     from olafctl.control.deploy import acting, using
     from olafctl.control.store import pick
 
+    several, auto = _learners(learners)
+    if actors is None and learners is not None:
+        actors = _ACTORS
     crew = None if actors is None else _range(actors)
+    if crew is not None and ray == "local":
+        raise click.UsageError("--actors play on this machine without Ray: leave --ray out")
     if crew is not None and ray is not None:
-        raise click.UsageError("--actors are processes of this machine: leave --ray out")
-    if crew is None and (grow, learners) != (None, None):
-        raise click.UsageError("--grow and --learners are for --actors")
+        _reach(ray)
+    if crew is None and grow is not None:
+        raise click.UsageError("--grow is for --actors")
     if step_cost is None:
         step_cost = 0.001 if virtual else 0.0
     if virtual and step_cost == 0:
         raise click.UsageError("with --virtual, --step-cost must be above 0: nothing else takes time")
     make = serving.policy(policy, 0.001, {})
     pace = Pace(step_cost, learn=learn_cost, start=start_cost)
-    plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control)
+    plan = Plan(updates, episodes, pace, seed, make, v, delta_t, not no_control, seconds=seconds)
     if crew is not None:
-        plan = replace(plan, crew=Crew(*crew, block, grow or 0, learners or 0))
+        made = Crew(*crew, block, grow or 0, several, ray, auto, price / 3600)
+        if virtual:
+            made = replace(made, cold=cold_cost, keep_alive=keep_alive)
+        plan = replace(plan, crew=made)
     store = pick(testbed)
     if virtual:
         with using(store) as (deployed, running):
-            trained, seconds = _virtual(deployed, running, plan)
+            trained, learnt, spent = _virtual(deployed, running, plan)
             counted = of_root(running.queues).read_all()
     else:
         with acting(store) as (deployed, running):
             folder = out or Path(f"training-{deployed.name}")
-            trained, counted = _live(deployed, running, store.folder, plan, folder, resume, report, ray)
-            seconds = None
+            trained, learnt, counted = _live(
+                deployed, running, store.folder, plan, folder, resume, report, ray if crew is None else None
+            )
+            spent = None
     counters = {name: counted[name] for name in _ENGINE}
     if as_json:
-        found = {"clusters": [_as_json(cluster) for cluster in trained], "engine": counters}
-        print_json({**found, "seconds": seconds} if seconds else found)
+        found = {"clusters": [shown.as_json(cluster) for cluster in trained], "engine": counters}
+        found |= {"learning": learnt} if learnt else {}
+        print_json({**found, "seconds": spent} if spent else found)
         return
-    _show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
+    shown.show([cluster for cluster in trained if cluster.steps], "virtual" if virtual else "wall")
     click.echo("\nengine: " + ", ".join(f"{value} {name}" for name, value in counters.items()))
-    if seconds:
-        parts = f"{seconds['engine']:.3f} s in P4 and queues, {seconds['messages']:.3f} s for its messages"
-        click.echo(f"engine's processor time: {parts}, of {seconds['whole']:.1f} s")
+    if learnt:
+        shown.show_costs(learnt)
+    if spent:
+        parts = f"{spent['engine']:.3f} s in P4 and queues, {spent['messages']:.3f} s for its messages"
+        click.echo(f"engine's processor time: {parts}, of {spent['whole']:.1f} s")
+
+
+def _learners(text: str | None) -> tuple[int, bool]:
+    """How many, 0 for all, and whether they follow the network."""
+    if text is None or text == "auto":
+        return 0, text == "auto"
+    if not text.isdecimal() or int(text) < 1:
+        raise click.UsageError(f"--learners {text}: give a number of 1 or more, or auto")
+    return int(text), False
+
+
+def _reach(ray: str) -> None:
+    """Raises BadInput where no cluster answers, MissingTool without Ray."""
+    from olaf.errors import OlafError as SdkError
+
+    try:
+        from olaf.elastic.placed import reach
+    except ImportError as error:
+        raise _no_ray(error) from error
+    try:
+        reach(ray)
+    except SdkError as error:
+        raise BadInput(Problem(str(error), f"--ray {ray}")) from error
+
+
+def _no_ray(error: ImportError) -> MissingTool:
+    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -202,18 +276,33 @@ def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
     return {name: Proven(deployed.name, name) for name in asked} if listens() else {}
 
 
+def _learning(deployed: "Testbed", plan: "Plan", now: float = 0.0) -> "Learning | None":
+    """Of heads."""
+    from olafctl.control import serving
+    from olaflab.training.learning import Learning
+
+    return None if plan.crew is None else Learning(serving.asynchronous(deployed), plan.crew, now)
+
+
 def _virtual(
     deployed: "Testbed", running: "Running", plan: "Plan"
-) -> tuple[list["Trained"], dict[str, float]]:
-    """What came of it, and where processor time went: the engine's, and ``whole`` with this process'."""
+) -> tuple[list["Trained"], dict[str, Any], dict[str, float]]:
+    """What came of it, what its learners cost, and where processor time went: the engine's, and ``whole``
+    with this process'."""
     from olafctl.control import serving
+    from olaflab.training.cosim.medium import EngineMedium
+    from olaflab.training.shown import Line
     from olaflab.training.virtual import train
 
     begin = time.process_time()
+    learning = _learning(deployed, plan)
+    line = Line(learning)
     with closing(running.virtual_time()) as engine:
-        done = train(engine, deployed, serving.host_of(deployed, None), plan, _Line())
+        medium, server = EngineMedium(engine, deployed), serving.host_of(deployed, None)
+        done = train(medium, deployed, server, plan, line, learning=learning)
         spent = asdict(engine.spent)
-    return done, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
+    learnt = learning.close(line.time) if learning is not None else {}
+    return done, learnt, {**spent, "whole": time.process_time() - begin + sum(spent.values())}
 
 
 def _live(
@@ -225,12 +314,12 @@ def _live(
     resume: bool,
     report: float,
     ray: str | None,
-) -> tuple[list["Trained"], dict[str, int]]:
-    """What came of it, and what the engine counted."""
+) -> tuple[list["Trained"], dict[str, Any], dict[str, int]]:
+    """What came of it, what its learners cost, and what the engine counted."""
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import namespace_of, wanted
     from olaflab.training.counting import Counting, lost
-    from olaflab.training.journal import Figures, Journal
+    from olaflab.training.journal import Journal
     from olaflab.training.live import train
     from olaflab.training.team import Processes
 
@@ -239,8 +328,7 @@ def _live(
         try:
             from olaflab.training.machines import Machines
         except ImportError as error:
-            what = f"--ray needs a package: {error}"
-            raise MissingTool(Problem(what, remedy="pip install 'olaflab[ray]'")) from error
+            raise _no_ray(error) from error
         gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]
@@ -248,9 +336,12 @@ def _live(
     namespaces = {host.name: None if elsewhere else namespace_of(state, host.name) for host in hosts}
     counting = Counting(of_root(running.queues))
     journal = Journal(folder, clusters, resume)
+    learning, last = _learning(deployed, plan, journal.begin), journal.begin
 
-    def show(found: Mapping[str, Figures]) -> None:
+    def show(found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+        nonlocal last
         for name, figures in found.items():
+            last = figures.time
             age = "unknown" if figures.age_of_model is None else f"{figures.age_of_model:.3f} s"
             text = (
                 f"{figures.time:7.1f} s  {name}: {figures.updates} updates  reward {figures.reward:.0f}  "
@@ -262,17 +353,33 @@ def _live(
                     f"waited {figures.waited:.2f} s"
                 )
             print(text, file=sys.stderr)
+        if learning is not None:
+            print(f"{'':9}  {learning.said(last)}", file=sys.stderr)
         counted = counting.look()
         said = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
         if not counting.answers:
             said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
         print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+        _tell(state, found, server)
 
     try:
-        trained = train(deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed))
-        return trained, counting.look()
+        trained = train(
+            deployed, server, plan, namespaces, journal, report, show, gather, _admits(deployed), learning
+        )
+        return trained, {} if learning is None else learning.close(last), counting.look()
     finally:
         _end(journal, folder)
+
+
+def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
+    """The daemon that keeps the deployment shows it; without one that answers it is here alone."""
+    from olafctl.control import serving
+    from olafctl.daemon.keeper import keeper
+
+    heads = [vars(head) for figures in found.values() for head in figures.heads]
+    with suppress(OlafError), keeper(state) as daemon:
+        if daemon is not None:
+            daemon.call("ReportAges", deployment=state.name, **serving.reports(server), heads=heads)
 
 
 def _end(journal: "Journal", folder: Path) -> None:
@@ -284,111 +391,3 @@ def _end(journal: "Journal", folder: Path) -> None:
         return
     if picture is not None:
         print(f"{picture}; tensorboard --logdir {folder}", file=sys.stderr)
-
-
-def _as_json(trained: "Trained") -> dict[str, Any]:
-    return {
-        "cluster": trained.cluster.name,
-        "sent": trained.sent,
-        "held": trained.held,
-        "received": trained.received,
-        "contained": trained.contained,
-        "applied": trained.applied,
-        "age_of_model": trained.age_of_model,
-        "steps": [asdict(step) for step in trained.steps],
-    }
-
-
-def _show(trained: list["Trained"], time: str) -> None:
-    heads = (
-        "cluster",
-        "first reward",
-        "last reward",
-        "sent",
-        "held",
-        "received",
-        "in them",
-        "applied",
-        "P_s",
-        "AoM s",
-    )
-    rows = [
-        (
-            one.cluster.name,
-            round(fmean(step.reward for step in one.steps[: _tenth(one)]), 1),
-            round(fmean(step.reward for step in one.steps[-_tenth(one) :]), 1),
-            one.sent,
-            one.held,
-            one.received,
-            one.contained,
-            one.applied,
-            round(fmean(step.probability for step in one.steps), 3),
-            "unknown" if one.age_of_model is None else f"{one.age_of_model:.3f}",
-        )
-        for one in trained
-    ]
-    table(
-        f"Training in {time} time: rewards are means over the first and last tenth of the updates",
-        heads,
-        rows,
-    )
-    crews = [
-        (
-            one.cluster.name,
-            step.worker,
-            f"{fmean(each.actors for each in its):.1f}",
-            f"{fmean(each.blocks for each in its):.1f}",
-            max(each.lag for each in its),
-            f"{fmean(each.waited for each in its):.3f}",
-            f"{its[-1].cpu:.1f}",
-            f"{its[-1].gpu:.1f}",
-        )
-        for one in trained
-        for step, its in _heads(one)
-    ]
-    if crews:
-        names = (
-            "cluster",
-            "worker",
-            "actors awake",
-            "blocks",
-            "lag",
-            "waited s",
-            "CPU s held",
-            "learner s held",
-        )
-        table("Heads: means over all updates, seconds of all their actors and of their learner", names, crews)
-
-
-def _heads(trained: "Trained") -> Iterator[tuple["Step", list["Turnout"]]]:
-    """Each head's last step, and all its turnouts."""
-    for worker in dict.fromkeys(step.worker for step in trained.steps):
-        steps = [step for step in trained.steps if step.worker == worker]
-        turnouts = [step.turnout for step in steps if step.turnout is not None]
-        if turnouts:
-            yield steps[-1], turnouts
-
-
-def _tenth(trained: "Trained") -> int:
-    return max(1, len(trained.steps) // 10)
-
-
-class _Line:
-    """Progress on standard error, a line each twentieth of the way."""
-
-    def __init__(self) -> None:
-        self._steps: list[Step] = []
-
-    def __call__(self, step: "Step", done: int, total: int) -> None:
-        self._steps.append(step)
-        if done * 20 // total == (done - 1) * 20 // total:
-            return
-        rewards = fmean(each.reward for each in self._steps)
-        share = fmean(each.sent for each in self._steps)
-        probability = fmean(each.probability for each in self._steps)
-        text = (
-            f"{step.time:8.2f} s of virtual time  {done}/{total} updates  mean reward {rewards:.0f}  "
-            f"sent {share:.0%}  P_s {probability:.2f}"
-        )
-        print(text, file=sys.stderr, flush=True)
-        self._steps.clear()

@@ -4,6 +4,7 @@ In wall time actors are processes that are stopped while nothing is played; in v
 one after the other, and the time that they need side by side is stated.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,8 +25,9 @@ from olaf.elastic import (
     Schedule,
     Seen,
     SharedPool,
+    Staff,
 )
-from olaf.experience import DataKey, Ring
+from olaf.experience import DataKey, Firing, Ring
 from olaf.wire import OlafStatus
 
 from olafctl.errors import OlafError, Problem
@@ -51,6 +53,16 @@ class Crew:
     """Updates after which there is one block more; 0: as many blocks as the gradient's noise asks for."""
     learners: int = 0
     """That may learn at a time, of all heads; 0 for each its own."""
+    ray: str | None = None
+    """The address of the Ray cluster where they play; None for this machine."""
+    auto: bool = False
+    """Whether as many heads work at a time as the network carries updates of."""
+    price: float = 0.0
+    """$ of a learner's second."""
+    cold: float = 0.0
+    """Seconds of a learner's start, in virtual time."""
+    keep_alive: float = math.inf
+    """Seconds without rows after which a learner ends, in virtual time."""
 
     @property
     def policy(self) -> ScalePolicy:
@@ -79,6 +91,10 @@ class Turnout:
     """Seconds for which actors have held cores, in all."""
     gpu: float = 0.0
     """Seconds for which the learner has held its lease, in all."""
+    began: float = 0.0
+    """When the learner began with this update's rows, in seconds since the training began."""
+    learnt: float = 0.0
+    """And was done."""
 
 
 class Stage(Protocol):
@@ -95,12 +111,12 @@ class Stage(Protocol):
 
 
 class Processes:
-    """Actors of this machine in wall time."""
+    """Actors in wall time, on this machine or others."""
 
-    def __init__(self, ring: Ring, name: str, crew: Crew, seed: tuple[int, ...], held: Held) -> None:
+    def __init__(self, actors: Staff, high: int) -> None:
         """All that there may be are started now, and sleep: to wake one takes less than a millisecond."""
-        self._actors = Actors(players.begin, (name, seed, crew.block), held=held, now=time.monotonic)
-        self._actors.prepare(range(crew.high))
+        self._actors = actors
+        self._actors.prepare(range(high))
         while self._actors.awake:
             self._actors.serve(1.0)
 
@@ -170,6 +186,7 @@ class Head:
         self._version = 0
         self._reward = 0.0
         """Mean of the episodes that ended last."""
+        self._began = self._learnt = 0.0
         self._noise = GradientNoise()
         self.noisy = not crew.every and crew.high > crew.low
         """Whether the learner is to say how noisy its gradient is."""
@@ -178,11 +195,21 @@ class Head:
             objects={players.WEIGHTS: values},
         )  # fmt: skip
         self._trigger = DataKey(self._ring, "learn", 1, crew.block, max_lag=0)
+        self._taken: Firing | None = None
+        """The last, done when its update is learnt: the ring then tells learning from waiting."""
         self._stage: Stage
         if name is None:
             self._stage = Simulated(self._ring, crew, seed)
         else:
-            self._stage = Processes(self._ring, name, crew, seed, self.held)
+            self._stage = Processes(self._staff(name, seed), crew.high)
+
+    def _staff(self, name: str, seed: tuple[int, ...]) -> Staff:
+        crew = self.crew
+        if crew.ray is None:
+            return Actors(players.begin, (name, seed, crew.block), held=self.held, now=time.monotonic)
+        from olaflab.training import away  # with Ray, which only these need
+
+        return away.placed(crew.ray, self._ring, seed, crew.block, self.held)
 
     def play(
         self, weights: network.Vector, status: OlafStatus | None, probability: float
@@ -192,6 +219,7 @@ class Head:
         Half of them are enough when actors die. Raises OlafError where all do.
         """
         begin = time.monotonic()
+        self._done()
         blocks = self._policy.blocks(self._seen)
         active, slots = (status.active_clusters, status.slots) if status is not None else (0, 0)
         self._blocks = blocks
@@ -213,7 +241,8 @@ class Head:
                 found = self._trigger.learnable(firing).batch
                 lag = max(lag, self._version - int(found["version"].min()))
                 parts.append({key: found[key] for key in (*players.STEP.keys, "end")})
-                self._trigger.done(firing)
+                self._done()
+                self._taken = firing
             fruitless = 0 if len(parts) - before == min(self._awake, blocks - before) else fruitless + 1
             if fruitless > _FRUITLESS and not parts:
                 raise OlafError(Problem("none of its actors plays", "train --actors", "see what killed them"))
@@ -236,7 +265,12 @@ class Head:
 
     def account(self, turnout: Turnout, now: float) -> Turnout:
         """With what was held until now, on the clock of ``held``."""
-        return replace(turnout, cpu=self.held.seconds(CPU, now), gpu=self.held.seconds(GPU, now))
+        cpu, gpu = self.held.seconds(CPU, now), self.held.seconds(GPU, now)
+        return replace(turnout, cpu=cpu, gpu=gpu, began=self._began, learnt=self._learnt)
+
+    def learned(self, began: float, learnt: float) -> None:
+        """When the learner had the rows, on the clock of ``held``."""
+        self._began, self._learnt = began, learnt
 
     @contextmanager
     def learning(self) -> Iterator[None]:
@@ -246,11 +280,20 @@ class Head:
             return
         lease: AbstractContextManager[object] = nullcontext() if self._lease is None else self._lease.lease()
         with lease:
-            self.held.hold(GPU, "learner", time.monotonic())
+            began = time.monotonic()
+            self.held.hold(GPU, "learner", began)
             try:
                 yield
             finally:
-                self.held.free(GPU, "learner", time.monotonic())
+                learnt = time.monotonic()
+                self.held.free(GPU, "learner", learnt)
+                self.learned(began, learnt)
+                self._done()
+
+    def _done(self) -> None:
+        if self._taken is not None:
+            self._trigger.done(self._taken)
+            self._taken = None
 
     def learnt(self, parts: Sequence[Rows]) -> None:
         """An update was made; ``parts`` are the mean gradients of its blocks, if they were asked for."""

@@ -23,8 +23,28 @@ _LOG = logging.getLogger("olafctl")
 _STEP = tuple(field.name for field in fields(Step) if field.name != "turnout")
 _TURNOUT = tuple(field.name for field in fields(Turnout))
 _COLUMNS = ("number", *_STEP, *_TURNOUT)
+_OF_A_HEAD = ("awake", "fill", "lag", "waited")
 _RECENT = 20
 """Updates that a shown mean is over."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head's last update; the daemon is told it as it is."""
+
+    worker: str
+    cluster: str
+    awake: int
+    """Actors at a time."""
+    blocks: int
+    fill: float
+    """Share of the ring that was filled."""
+    lag: int
+    """Policy versions by which the oldest row was behind."""
+    waited: float
+    """Seconds that the learner waited for rows."""
+    since: float
+    """Seconds since the update."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,7 @@ class Figures:
     """Policy versions by which the oldest row was behind, at most."""
     waited: float | None = None
     """Seconds that learners waited for rows."""
+    heads: tuple[Head, ...] = ()
 
 
 class Journal:
@@ -68,6 +89,8 @@ class Journal:
         self.done: Counter[str] = Counter()
         """Updates by worker."""
         self._recent: dict[int, deque[Step]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
+        self._newest: dict[str, Step] = {}
+        """By worker."""
         self._ages: list[tuple[int, float, float]] = []
         self._full = False
         """Whether it was logged that something cannot be written."""
@@ -122,11 +145,16 @@ class Journal:
             probability=fmean(step.probability for step in recent),
             age_of_model=age_of_model,
             **_of_heads([step.turnout for step in recent if step.turnout is not None]),
+            heads=tuple(self._heads(cluster, time)),
         )
         with self._going_on():
             for name, value in vars(figures).items():
-                if name != "updates" and value is not None:
+                if name not in ("updates", "heads") and value is not None:
                     self._events.add_scalar(f"{cluster.name}/{name}", value, figures.updates)
+            for head in figures.heads:
+                for name in _OF_A_HEAD:
+                    place = f"{cluster.name}/{head.worker}/{name}"
+                    self._events.add_scalar(place, getattr(head, name), self.done[head.worker])
         if age_of_model is not None:
             self._ages.append((cluster.number, time, age_of_model))
         return figures
@@ -165,8 +193,18 @@ class Journal:
                 _LOG.warning("%s: cannot be written: %s; the training goes on", self._folder, error.strerror)
             self._full = True
 
+    def _heads(self, cluster: Cluster, time: float) -> Iterator[Head]:
+        for worker in cluster.workers:
+            step = self._newest.get(worker.name)
+            if step is not None and step.turnout is not None:
+                made = step.turnout
+                since = max(time - step.time, 0.0)
+                yield Head(worker.name, cluster.name, made.actors, made.blocks, made.fill, made.lag,
+                           made.waited, since)  # fmt: skip
+
     def _keep(self, step: Step) -> None:
         self.steps.append(step)
+        self._newest[step.worker] = step
         self.done[step.worker] += 1
         if step.cluster in self._recent:
             self._recent[step.cluster].append(step)

@@ -4,6 +4,7 @@ A worker that dies does not stop the others.
 """
 
 import logging
+import math
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from olaf import ParameterServer
+from olaf.elastic import SharedPool
 from olaf.udp import UdpPort
 
 from olafctl.control.serving import asynchronous, parameter_server
@@ -23,7 +25,8 @@ from olafctl.testbed.model import Testbed
 from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
 from olaflab.training.journal import Figures, Journal
-from olaflab.training.plan import Plan, Trained, trained, values_of
+from olaflab.training.learning import Learning
+from olaflab.training.plan import Plan, Step, Trained, trained, values_of
 from olaflab.training.team import Job, Processes, Team
 
 _LOG = logging.getLogger("olafctl")
@@ -32,8 +35,8 @@ _LINGER = 30.0
 _CHECKPOINT = 5.0
 """Seconds of training that a kill -9 may cost."""
 
-Show = Callable[[Mapping[str, Figures]], None]
-"""Given every cluster's figures now and then, by name."""
+Show = Callable[[Mapping[str, Figures], ParameterServer], None]
+"""Given every cluster's figures now and then, by name, and the server that has their weights."""
 
 
 Gather = Callable[[Sequence[Job]], Team]
@@ -50,17 +53,23 @@ def train(
     show: Show,
     gather: Gather = Processes,
     admits: Mapping[str, Admit] = MappingProxyType({}),
+    learning: Learning | None = None,
 ) -> list[Trained]:
     """Train every cluster that is not of an iswitch mode until each worker has made its updates, or Ctrl-C.
 
     ``namespaces`` are the hosts' by name, None this process's own; ``show`` is called every ``report``
-    seconds; ``admits`` are for heads, by cluster. Raises BadInput for a cluster that no network fits, and for
-    addresses that cannot be used.
+    seconds; ``admits`` and ``learning`` are for heads, the former by cluster. Raises BadInput for a cluster
+    that no network fits, and for addresses that cannot be used.
     """
     clusters = asynchronous(testbed)
     values = {cluster.name: values_of(cluster, testbed) for cluster in clusters}
     serving = _serve(testbed, server, plan, namespaces[server.name], journal, values)
     begin = time.monotonic() - journal.begin
+    gates = {
+        one.number: SharedPool(f"train-{os.getpid()}-{one.name}", len(one.workers))
+        for one in clusters
+        if learning is not None and learning.follows
+    }
     jobs = [
         Job(
             cluster,
@@ -73,20 +82,28 @@ def train(
             f"train-{os.getpid()}-{worker.name}",
             f"train-{os.getpid()}",
             admits.get(cluster.name, always),
+            f"train-{os.getpid()}-{cluster.name}" if gates else "",
         )
         for cluster in clusters
         for worker in cluster.workers
     ]
     with closing(serving), gather(jobs) as team:
         until = due = time.monotonic() + report
+        end = math.inf if plan.seconds is None else time.monotonic() + plan.seconds
         ending = False
         while team.left and (not ending or time.monotonic() < until):
             try:
-                for step in team.steps(max(due - time.monotonic(), 0.0)):
-                    journal.write(replace(step, time=time.monotonic() - begin))
+                for said in team.steps(max(min(due, end) - time.monotonic(), 0.0)):
+                    step = _at(said, begin)
+                    journal.write(step)
+                    if learning is not None:
+                        _learnt(learning, step, clusters, serving, gates)
+                if time.monotonic() >= end and not ending:
+                    ending, until, end = True, time.monotonic() + _LINGER, math.inf
+                    team.stop()
                 if time.monotonic() >= due:
                     due += report
-                    show(_figures(clusters, serving, journal, begin))
+                    show(_figures(clusters, serving, journal, begin), serving)
             except KeyboardInterrupt:
                 if ending:
                     raise
@@ -95,11 +112,36 @@ def train(
                 _LOG.warning("every worker finishes what it is at; Ctrl-C again ends at once")
                 ending, until = True, time.monotonic() + _LINGER
                 team.stop()
-        show(_figures(clusters, serving, journal, begin))
+        show(_figures(clusters, serving, journal, begin), serving)
         return [
             trained(one, journal.steps, [team.counters[w.name] for w in one.workers], serving)
             for one in clusters
         ]
+
+
+def _at(step: Step, begin: float) -> Step:
+    """A step as it was told, in seconds since ``begin``."""
+    turnout = step.turnout
+    if turnout is not None:
+        turnout = replace(turnout, began=turnout.began - begin, learnt=turnout.learnt - begin)
+    return replace(step, time=time.monotonic() - begin, turnout=turnout)
+
+
+def _learnt(
+    learning: Learning,
+    step: Step,
+    clusters: tuple[Cluster, ...],
+    serving: ParameterServer,
+    gates: Mapping[int, SharedPool],
+) -> None:
+    """A worker's learner is in its process: it has started with that, and is alive as long."""
+    if step.turnout is not None:
+        invocation = learning.begin(learning.slot(step.worker), step.turnout.began)
+        learning.end(invocation, step.turnout.learnt)
+    (cluster,) = [one for one in clusters if one.number == step.cluster]
+    number = learning.look(cluster, step, serving)
+    if number is not None:
+        gates[cluster.number].limit(number)
 
 
 def _serve(

@@ -58,6 +58,8 @@ class Plan:
     """Whether a worker waits for newer weights before it goes on: synchronous training."""
     crew: Crew | None = None
     """Of each worker, which is a head then."""
+    seconds: float | None = None
+    """After which no update begins, however many are left; of virtual or wall time."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from olaf.elastic import CPU, GPU, Monitor, Pool
+from olaf.elastic import CPU, GPU, Invocation, Monitor, Pool
 from olaf.virtual import VirtualNetwork
 
 from olaflab.training.head import Head, Turnout
+from olaflab.training.learning import Learning
 from olaflab.training.plan import Pace
 
 
@@ -19,9 +20,18 @@ class Shifts:
     """
 
     def __init__(
-        self, head: Head, pace: Pace, network: VirtualNetwork, pool: Pool | None, random: np.random.Generator
+        self,
+        head: Head,
+        pace: Pace,
+        network: VirtualNetwork,
+        pool: Pool | None,
+        random: np.random.Generator,
+        learning: Learning | None = None,
+        slot: int = 0,
     ) -> None:
-        """Without a ``pool`` the learner need not wait. ``random`` draws the jitter of ``pace``."""
+        """Without a ``pool`` the learner need not wait, and is that of ``slot``. ``random`` draws the jitter
+        of ``pace``; ``learning`` is told what learns."""
+        self.slot, self._learning = slot, learning
         self._head, self._pace, self._network, self._pool, self._random = head, pace, network, pool, random
         self._monitor = Monitor()
         self._woken: dict[int, float] = {}
@@ -86,11 +96,18 @@ class Shifts:
         )
 
         def granted(unit: int) -> None:
-            self._head.held.hold(GPU, "learner", self._network.time)
-            self._network.at(self._network.time + seconds, partial(learnt, unit))
-
-        def learnt(unit: int) -> None:
             now = self._network.time
+            self._head.held.hold(GPU, "learner", now)
+            slot = unit if self._pool is not None else self.slot
+            invocation = self._learning.begin(slot, now) if self._learning is not None else None
+            began = invocation.start if invocation is not None else now
+            self._network.at(began + seconds, partial(learnt, unit, invocation, began))
+
+        def learnt(unit: int, invocation: Invocation | None, began: float) -> None:
+            now = self._network.time
+            self._head.learned(began, now)
+            if self._learning is not None and invocation is not None:
+                self._learning.end(invocation, now)
             self._head.held.free(GPU, "learner", now)
             if self._pool is not None:
                 self._pool.give_back(self, unit)

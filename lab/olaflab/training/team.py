@@ -5,7 +5,7 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -59,6 +59,9 @@ class Job:
     pool: str = ""
     admit: Admit = always
     """Of a head: whether more of its actors may be awake."""
+    gate: str = ""
+    """The name of the pool through which a cluster's heads go for an update, where the network says how many
+    may."""
 
 
 Said = Step | Counters | str
@@ -125,10 +128,16 @@ def _train(member: Member, job: Job, say: Callable[[Said], None], stop: Stop) ->
     while not stop.is_set() and not member.end.wait(_LOOK):
         pass
     member.adopt()
+    gate = SharedPool(job.gate, len(job.cluster.workers)) if job.gate else None
     for _ in range(job.done, job.plan.updates):
         if stop.is_set():
             break
-        say(_update(member, job.plan, stop))
+        with nullcontext() if gate is None else gate.lease():
+            if stop.is_set():
+                break
+            if gate is not None:
+                member.adopt()  # newer weights have come while it waited
+            say(_update(member, job.plan, stop))
         if kept is not None:
             kept.keep()
     if kept is not None:
@@ -165,7 +174,7 @@ class Processes:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
-        self._shared = {name for job in jobs for name in (job.ring, job.pool) if name}
+        self._shared = {name for job in jobs for name in (job.ring, job.pool, job.gate) if name}
         self.counters = {job.worker.name: Counters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []

@@ -37,6 +37,8 @@ class Owned:
     """Average Age-of-Model by cluster, in ns."""
     staleness: Told[Any] = field(default_factory=Told)
     """Messages Staleness by cluster."""
+    heads: Told[Any] = field(default_factory=Told)
+    """Messages Head by worker."""
 
 
 class Calls:
@@ -127,6 +129,7 @@ class Calls:
             queues = owned.controller.southbound.queue_registers()
         message = convert.queues_message(queues, dict(owned.messages), owned.ages.known())
         message.staleness.extend(owned.staleness.known().values())
+        message.heads.extend(owned.heads.known().values())
         return message
 
     def _prove(self, request: Any) -> Any:
@@ -142,6 +145,7 @@ class Calls:
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
         owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
         owned.staleness.tell({each.cluster: each for each in request.staleness if each.cluster in known})
+        owned.heads.tell({each.worker: each for each in request.heads if each.cluster in known})
         return olaf_pb2.ReportAgesAnswer()
 
 

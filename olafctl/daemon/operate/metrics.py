@@ -44,6 +44,11 @@ _FAMILIES = (
         "update_staleness_of_oldest", _COUNTER, "cluster",
         "Of these, updates in frames that tell the oldest's staleness alone, which is taken for all",
     ),
+    ("head_actors_awake", _GAUGE, "cluster worker", "Actors that played for a head's last update at a time"),
+    ("head_ring_fill", _GAUGE, "cluster worker", "Share of its ring that was filled when learning began"),
+    ("head_lag", _GAUGE, "cluster worker", "Policy versions by which the oldest row was behind"),
+    ("head_waited_seconds", _GAUGE, "cluster worker", "For which the learner waited for rows"),
+    ("head_silent_seconds", _GAUGE, "cluster worker", "Since a head's last update"),
 )  # fmt: skip
 """Each family's name, kind, labels besides the deployment, and meaning."""
 
@@ -106,6 +111,12 @@ class Metrics:
                 buckets = [*zip(bounds, accumulate(told.bins), strict=True), ("+Inf", told.updates)]
                 add("update_staleness", name, cluster, buckets=buckets, sum_value=told.total)
                 add("update_staleness_of_oldest", name, cluster, value=told.oldest)
+            for worker, head in each.heads.known().items():
+                for figure, value in (
+                    ("actors_awake", head.awake), ("ring_fill", head.fill), ("lag", head.lag),
+                    ("waited_seconds", head.waited), ("silent_seconds", head.since),
+                ):  # fmt: skip
+                    add(f"head_{figure}", name, head.cluster, worker, value=value)
             for outcome, count in dict(each.messages).items():
                 add("control_messages", name, outcome, value=count)
             queues: Mapping[str, Mapping[str, int]] = {}

@@ -6,12 +6,12 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
 from olaf.address import host_port, parse
 from olaf.doctor.examine import Worker, examine
-from olaf.doctor.finding import Verdict
+from olaf.doctor.finding import Finding, Verdict
 from olaf.errors import BadAddress, OlafError
 from olaf.membership import key_of
 from olaf.udp import usual
@@ -22,6 +22,7 @@ _MARKS = {
     Verdict.FAULT: "FAULT  ",
     Verdict.SKIPPED: "-      ",
 }
+_ANSWER, _WATCH = 2.0, 10.0
 _ABOUT = """\
 Find out why a worker on this host cannot train with SERVER.
 
@@ -32,24 +33,28 @@ Weights are not changed: the update has a gradient of zeros.
 
 Run it while no worker trains here: it uses the same address, and joins and leaves as one would.
 
+With --rings instead of SERVER, while workers with actors train here: whether a learner starves for rows, or
+a ring stands still.
+
 Exit code 1 when there is a fault; each is printed with its remedy.
 """
 _EXAMPLES = """\
 examples:
   olaf-doctor 10.0.0.254:20300 --values 9797
   olafctl exec lander-w0 -- olaf-doctor olaf://lander@10.0.0.254 --values 9797
+  olaf-doctor --rings --wait 30
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Examine as the command line says; returns the exit code."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if (given.rings is None) == (given.server is None):
+        parser.error("give SERVER or --rings")
     found = []
     try:
-        key = key_of(os.environ.get("OLAF_KEY", ""))
-        local = host_port(given.local) if given.local else usual(parse(given.server))
-        worker = Worker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
-        for finding in examine(worker, given.wait):
+        for finding in _of_server(given) if given.rings is None else _of_rings(given):
             found.append(finding)
             if not given.json:
                 remedy = f"\n           → {finding.remedy}" if finding.remedy else ""
@@ -65,12 +70,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(finding.verdict is Verdict.FAULT for finding in found) else 0
 
 
+def _of_server(given: argparse.Namespace) -> Iterator[Finding]:
+    key = key_of(os.environ.get("OLAF_KEY", ""))
+    local = host_port(given.local) if given.local else usual(parse(given.server))
+    worker = Worker(given.server, local, given.values, given.segments, given.mtu, given.epoch, key)
+    yield from examine(worker, given.wait or _ANSWER)
+
+
+def _of_rings(given: argparse.Namespace) -> Iterator[Finding]:
+    from olaf.doctor import rings  # with numpy, which no other examination takes time for
+
+    yield from rings.examine(given.rings, given.wait or _WATCH)
+
+
 def _parser() -> argparse.ArgumentParser:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "olaf-doctor", description=_ABOUT, epilog=_EXAMPLES, formatter_class=as_written
     )
-    parser.add_argument("server", metavar="SERVER", help="HOST:PORT or olaf://CLUSTER@ENGINE")
+    server = "HOST:PORT or olaf://CLUSTER@ENGINE"
+    parser.add_argument("server", nargs="?", metavar="SERVER", help=server)
+    rings = "instead: watch these rings of experience, or all on this machine"
+    parser.add_argument("--rings", nargs="*", metavar="NAME", help=rings)
     local = "where the worker binds: the testbed's UDP port of it (as the SDK: OLAF_LOCAL, or UDP port 20300)"
     parser.add_argument("--local", metavar="ADDRESS:PORT", help=local)
     values = "length of the model, which is needed to try an update"
@@ -80,8 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mtu", metavar="BYTES", type=_from(68, 65535), default=1500, help="(%(default)s)")
     epoch = "the job's; a Join's answer tells it (%(default)s)"
     parser.add_argument("--epoch", metavar="N", type=_from(0, 15), default=0, help=epoch)
-    wait = "for each answer (%(default)s)"
-    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=2.0, help=wait)
+    wait = f"for each answer ({_ANSWER:g}); of rings, to watch them ({_WATCH:g})"
+    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, help=wait)
     parser.add_argument("--json", action="store_true", help="print a JSON list of what was examined")
     return parser
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from olaf.elastic.actors import Actors, State
+from olaf.elastic.actors import Actors, Staff, State
+from olaf.elastic.admission import Admission, Carried
 from olaf.elastic.held import CPU, GPU, Held
 from olaf.elastic.learners import Learners, Runner
 from olaf.elastic.lease import Pool, SharedPool
@@ -11,9 +12,10 @@ from olaf.elastic.monitor import Monitor
 from olaf.elastic.processes import Processes
 from olaf.elastic.scale import GradientNoise, NetworkLimit, NoiseScale, ScalePolicy, Schedule, Seen
 from olaf.elastic.sleepers import Freeze, Sleeper, stopped
+from olaf.elastic.warm import Warm
 
 __all__ = [
-    "CPU", "GPU", "Actors", "Freeze", "GradientNoise", "Held", "Invocation", "Learners", "Ledger", "Monitor",
-    "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner", "ScalePolicy", "Schedule", "Seen",
-    "SharedPool", "Sleeper", "State", "stopped",
+    "CPU", "GPU", "Actors", "Admission", "Carried", "Freeze", "GradientNoise", "Held", "Invocation",
+    "Learners", "Ledger", "Monitor", "NetworkLimit", "NoiseScale", "Pool", "Processes", "Report", "Runner",
+    "ScalePolicy", "Schedule", "Seen", "SharedPool", "Sleeper", "Staff", "State", "Warm", "stopped",
 ]  # fmt: skip

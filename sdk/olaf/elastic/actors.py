@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, Protocol
 
 from olaf.elastic.children import Children, Gone
 from olaf.elastic.held import CPU, Held
@@ -27,6 +27,33 @@ class State(str, Enum):
     STARTING = "starting"
     ASLEEP = "asleep"
     AWAKE = "awake"
+
+
+class Staff(Protocol):
+    """Actors by number, wherever they are: ``Actors`` of this machine, ``Placed`` of a Ray cluster."""
+
+    @property
+    def awake(self) -> int:
+        """Actors that hold a core: that play or start."""
+
+    @property
+    def playing(self) -> int:
+        """Actors that were invoked and have not finished."""
+
+    def pids(self) -> dict[int, int]:
+        """Those that are processes of this machine."""
+
+    def prepare(self, actors: Iterable[int]) -> None:
+        """Have these there, so that they can be invoked at once; they sleep until then."""
+
+    def invoke(self, actors: Iterable[int]) -> None:
+        """Let each of these play a turn."""
+
+    def serve(self, seconds: float) -> list[int]:
+        """Wait up to ``seconds``; those that have finished a turn. Raises ActorFailed."""
+
+    def close(self) -> None:
+        """End all."""
 
 
 class Actors:

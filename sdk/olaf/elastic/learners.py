@@ -73,6 +73,7 @@ class Learners:
         self._runner, self._take, self._weights, self._deliver = runner, take, weights, deliver
         self._ledger, self._now = ledger, now
         self._capacity, self._keep_alive = capacity, keep_alive
+        self._admitted = capacity
         self._slots: dict[int, _Slot] = {}
         self._again: deque[_Batch] = deque()
         """Rows of learners that died."""
@@ -87,9 +88,14 @@ class Learners:
         """Learners with rows."""
         return sum(slot.batch is not None for slot in self._slots.values())
 
+    def admit(self, learners: int) -> None:
+        """From now on so many have rows at a time, as capacity allows; those that have some finish them."""
+        self._admitted = learners
+        self.wake()
+
     def wake(self) -> None:
         """There may be rows: give them to learners as long as there are both."""
-        while True:
+        while self.busy < self._admitted:
             number = self._free()
             batch = None if number is None else self._next()
             if number is None or batch is None:
@@ -133,7 +139,7 @@ class Learners:
         slot = self._slots[number]
         assert slot.invocation is not None
         slot.invocation.batches += 1
-        slot.batch = self._next()
+        slot.batch = self._next() if self.busy <= self._admitted else None
         if slot.batch is not None:
             self._runner.give(number, self._weights(), slot.batch.rows)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -25,9 +26,15 @@ class Pool:
         """Raises ValueError for none."""
         if units < 1:
             raise ValueError("a pool of no units")
-        self._free = deque(range(units))
+        self._free = list(range(units))
+        self._units = self._limit = units
         self._waiting: deque[tuple[object, Callable[[int], object]]] = deque()
         self._held, self._now = held, now
+
+    def limit(self, units: int) -> None:
+        """From now on so many may be held at a time; those that hold one finish."""
+        self._limit = units
+        self._grant()
 
     def ask(self, learner: object, granted: Callable[[int], object]) -> None:
         """Call ``granted`` with a unit's number, now or when its turn has come."""
@@ -37,14 +44,15 @@ class Pool:
     def give_back(self, learner: object, unit: int) -> None:
         """Done learning. Raises ValueError where the learner has none."""
         self._held.free(GPU, learner, self._now())
-        self._free.append(unit)
+        heapq.heappush(self._free, unit)
         self._grant()
 
     def _grant(self) -> None:
-        while self._free and self._waiting:
+        """The lowest unit, so that those above it may end where fewer are needed."""
+        while self._waiting and self._units - len(self._free) < min(self._limit, self._units):
             learner, granted = self._waiting.popleft()
             self._held.hold(GPU, learner, self._now())
-            granted(self._free.popleft())
+            granted(heapq.heappop(self._free))
 
 
 class SharedPool:
@@ -61,10 +69,14 @@ class SharedPool:
         self._units, self._name = units, f"{name}.pool"
         path = memory.path_of(self._name)
         try:
-            self._tickets = memory.create(path, b"", 16)
+            self._tickets = memory.create(path, b"", 24)
         except FileExistsError:
             self._tickets = memory.attach(path)
         self._locks = memory.Locks(path)
+
+    def limit(self, units: int) -> None:
+        """From now on so many may be held at a time, of all processes; those that hold one finish."""
+        self._write(2, max(self._units - units, 0))
 
     def unlink(self) -> None:
         """Remove the name."""
@@ -96,7 +108,7 @@ class SharedPool:
                     self._locks.release(_TICKETS + first)  # the process that had it is gone, or learns
                     first += 1
                 if first == ticket:
-                    for unit in range(self._units):
+                    for unit in range(self._units - self._read(2)):
                         if self._claim(_UNITS + unit):
                             with self._locks.hold():
                                 self._write(1, max(self._read(1), ticket + 1))

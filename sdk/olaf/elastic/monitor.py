@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 
 class Monitor:
@@ -17,31 +18,31 @@ class Monitor:
         if window < 2 or not share > 0:
             raise ValueError(f"a window of {window} iterations, stable within {share}")
         self._share = share
-        self._starts: deque[float] = deque(maxlen=window)
-        self._ends: deque[float] = deque(maxlen=window)
+        self.window: deque[tuple[float, float]] = deque(maxlen=window)
+        """``start`` and ``end`` of each."""
 
     def add(self, start: float, end: float) -> None:
         """An iteration: actors were there ``start`` after they were woken, its learner was done at ``end``.
 
         ``end`` is since the iteration began.
         """
-        self._starts.append(start)
-        self._ends.append(end)
+        self.window.append((start, end))
 
     @property
     def stable(self) -> bool:
         """Whether the window is full and its iterations are alike."""
-        if len(self._ends) < (self._ends.maxlen or 0):
+        if len(self.window) < (self.window.maxlen or 0):
             return False
-        return _spread(list(self._ends)) < self._share * sum(self._ends) / len(self._ends)
+        ends = [end for _, end in self.window]
+        return _spread(ends) < self._share * sum(ends) / len(ends)
 
     def prewarm(self) -> float | None:
         """When to wake the next iteration's actors, since this one began; None to wait for the learner."""
         if not self.stable:
             return None
-        between = [end - start for start, end in zip(self._starts, self._ends)]
-        return max(0.0, min(self._ends) - max(self._starts) - _spread(between))
+        first, slowest = min(end for _, end in self.window), max(start for start, _ in self.window)
+        return max(0.0, first - slowest - _spread([end - start for start, end in self.window]))
 
 
-def _spread(values: list[float]) -> float:
+def _spread(values: Sequence[float]) -> float:
     return max(values) - min(values)

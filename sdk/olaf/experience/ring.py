@@ -141,6 +141,15 @@ class Ring:
         ring._adopt(path, buffer, head, plan)
         return ring
 
+    @staticmethod
+    def is_at(path: Path) -> bool:
+        """Whether the memory at ``path`` is a ring."""
+        try:
+            with path.open("rb") as file:
+                return file.read(len(_MAGIC)) == _MAGIC
+        except OSError:
+            return False
+
     def _adopt(self, path: Path | None, buffer: Any, head: Mapping[str, Any], plan: _Plan) -> None:
         self.path, self.layout, self.rows, self.most = path, plan.layout, head["rows"], head["most"]
         self.full = head["full"]

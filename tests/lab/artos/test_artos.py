@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from olaf.elastic import Schedule
 from olaflab.artos import sleeping
 from olaflab.artos.model import Costs, artos, ray
 from olaflab.artos.overlap import bound, run
-from olaflab.artos.tables import Line, lines
+from olaflab.artos.readings import READINGS
+from olaflab.artos.readings import lines as readings
+from olaflab.artos.tables import NOISE, SEEDS, T6, Line, lines
 
 LINES = {(line.where, line.what): line for line in lines()}
 
@@ -106,6 +109,50 @@ def test_the_command_shows_the_model_beside_the_paper() -> None:
     assert shown.returncode == 0, shown.stderr
     rows = json.loads(shown.stdout)["model"]
     assert {row["where"] for row in rows} >= {"table 5", "table 6, 40 updates", "figure 15b"}
+
+
+def test_with_a_standard_deviation_in_the_rule_every_figure_is_within_five_points() -> None:
+    read = {each.reading: each for each in readings(T6, NOISE, SEEDS)}
+    printed = read["as printed"]
+    assert printed.long == pytest.approx(found("table 6, 200 updates", "core-seconds").here)
+    assert printed.short == pytest.approx(found("table 6, 40 updates", "core-seconds").here)
+    assert printed.fixed == pytest.approx(found("figure 14", "PPO, core-seconds").here)
+    assert abs(printed.short - -54.75) > 5
+    other = read["Δ(interval) as the standard deviation"]
+    assert (other.long, other.short, other.fixed) == pytest.approx((-47.05, -54.75, 55.12), abs=5)
+    assert (other.long_seconds, other.short_seconds) == pytest.approx((1053.15, 208.25), rel=0.05)
+    assert 90 <= other.on_time <= 96
+    again = read["the window begins again when the number of actors changes"]
+    assert again.fixed == printed.fixed
+    assert again.on_time < 80
+
+
+def test_the_command_shows_the_readings() -> None:
+    line = [sys.executable, "-m", "olafctl", "bench", "artos", "readings", "--json"]
+    shown = subprocess.run(line, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    names = [row["reading"] for row in json.loads(shown.stdout)["readings"]]
+    assert names == [each.name for each in READINGS]
+
+
+def test_a_finished_training_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("torch", "gymnasium", "Box2D"):
+        pytest.importorskip(module, reason="the extra [train] is not installed")
+    from olaflab.artos import compare
+
+    made: list[Notes] = []
+
+    def make(seed: int) -> Notes:
+        made.append(Notes())
+        return made[-1]
+
+    monkeypatch.setattr(compare, "ALGORITHMS", {"notes": (make, 6)})
+    said: list[str] = []
+    first = list(compare.compare("notes", 2, tmp_path, said.append))
+    assert len(made) == len(said) == 4  # in two orders, whatever the ratio
+    assert {each.apart for each in (*first, *compare.compare("notes", 3, tmp_path, said.append))} == {6}
+    assert len(made) == 6
+    assert [(each.ratio, each.lag) for each in first] == [(ratio, 1) for ratio in compare.RATIOS]
 
 
 def test_moves_of_all_ways_are_measured() -> None:

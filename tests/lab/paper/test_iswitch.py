@@ -16,7 +16,7 @@ from olaflab.model.iterations import Approach, Course, Software
 from olaflab.paper.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
 from olaflab.paper.iswitch.costs import Costs, Variant
 from olaflab.paper.iswitch.published import WORKLOADS, Switch, Workload
-from olaflab.training.staled.cartpole import ActorCritic, DeepQ
+from olaflab.training.staled.poles import ActorCritic, DeepQ
 from olaflab.training.staled.train import Task
 
 SMALL = WORKLOADS[2:]

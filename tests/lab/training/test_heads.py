@@ -19,13 +19,16 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 
 from click import UsageError
 from olaf.elastic import CPU, GPU, Held, Pool, stopped
-from olaf.virtual import VirtualNetwork
+from olaf.experience import Ring
+from olaf.experience.cursors import Cursor
+from olaf.virtual import VirtualNetwork, Wire
 from olaf.wire import OlafStatus
 
 from olafctl.control import serving
 from olafctl.targets.testbeds import load
 from olaflab.cli.train import command
 from olaflab.training import network
+from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.head import Crew, Head, Turnout
 from olaflab.training.plan import Pace, Plan, Trained
 from olaflab.training.ppo import Learner
@@ -64,19 +67,24 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield found
 
 
-def trained(lab: Lab, crew: Crew) -> Trained:
+def trained(lab: Lab, crew: Crew, wire: bool) -> Trained:
     pace = Pace(0.001, learn=0.0001, start=0.05, jitter=0.2)
     plan = Plan(6, 1, pace, 1, serving.policy("plain", 0.001, {}), None, 0.4, crew=crew)
     with closing(lab.running.virtual_time()) as session:
         (cluster,) = train(
-            session, lab.testbed, lab.testbed.parameter_servers[0], plan, lambda step, done, total: None
+            Wire() if wire else EngineMedium(session, lab.testbed),
+            lab.testbed,
+            lab.testbed.parameter_servers[0],
+            plan,
+            lambda step, done, total: None,
         )
     return cluster
 
 
-def test_a_training_of_heads_repeats_to_the_byte_and_accounts_for_every_second(lab: Lab) -> None:
+@pytest.mark.parametrize("wire", [False, True], ids=["twin", "wire"])
+def test_a_training_of_heads_repeats_to_the_byte_and_accounts_for_every_second(lab: Lab, wire: bool) -> None:
     crew = Crew(2, 4, block=16, every=2, learners=1)
-    first, again = trained(lab, crew), trained(lab, crew)
+    first, again = trained(lab, crew, wire), trained(lab, crew, wire)
     assert first.steps == again.steps
     assert first.weights is not None and again.weights is not None
     assert first.weights.tobytes() == again.weights.tobytes()
@@ -174,6 +182,8 @@ def test_processes_play_what_is_played_in_virtual_time_and_sleep_while_the_learn
             assert wall.held.holding(CPU) == 0
             assert wall.held.holding(GPU) == 1
             until(lambda: all(stopped(pid) for pid in pids.values()))
+            assert learning(f"heads-{os.getpid()}")
+        assert not learning(f"heads-{os.getpid()}")
         os.kill(pids[0], signal.SIGKILL)
         until(lambda: gone(pids[0]))
         _, turnout = wall.play(WEIGHTS, None, 1.0)
@@ -182,6 +192,12 @@ def test_processes_play_what_is_played_in_virtual_time_and_sleep_while_the_learn
         assert turnout.blocks == 2  # it was replaced
         assert wall.pids()[0] != pids[0]
     assert not list(Path("/dev/shm").glob(f"olaf-heads-{os.getpid()}*"))
+
+
+def learning(name: str) -> bool:
+    """Whether the ring says so to the doctor."""
+    cursor = Cursor(Ring.open(name), "learn")
+    return cursor.count("taken") > cursor.count("done")
 
 
 def gone(pid: int) -> bool:
@@ -196,6 +212,11 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.001)
+
+
+def test_actors_of_this_machine_need_no_ray() -> None:
+    with pytest.raises(UsageError, match="leave --ray out"):
+        command.main(["--actors", "2", "--ray", "local"], standalone_mode=False)
 
 
 @pytest.mark.parametrize("actors", ["0", "x", "5..4", "1..2000", ".."])

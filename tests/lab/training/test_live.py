@@ -32,6 +32,7 @@ from olafctl.ports import interfaces
 from olafctl.targets import processes
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
+from olaflab.daemon.daemon_process import DaemonProcess, running
 from tests.targets.conftest import why_not
 
 # The geometry of tests/lab/training/cosim: one build for both.
@@ -103,6 +104,14 @@ def members(training: "subprocess.Popen[str]") -> list[psutil.Process]:
     return [one for one in below if one.num_threads() > 1]
 
 
+def heads() -> dict[str, dict[str, float]]:
+    """By worker, as the daemon shows them."""
+    line = [sys.executable, "-m", "olafctl", "top", "--json"]
+    (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
+    found: dict[str, dict[str, float]] = shown["heads"]
+    return found
+
+
 def all_gone(processes: list[psutil.Process]) -> bool:
     _, left = psutil.wait_procs(processes, timeout=LONG)
     return not left
@@ -164,10 +173,15 @@ def rings(training: "subprocess.Popen[str]") -> list[Path]:
     return list(Path("/dev/shm").glob(f"olaf-train-{training.pid}*"))
 
 
-@pytest.mark.usefixtures("live")
-def test_heads_go_on_when_actors_are_killed_and_leave_nothing(tmp_path: Path) -> None:
-    out = tmp_path / "training"
-    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "1")
+def test_heads_go_on_when_actors_are_killed_and_leave_nothing(live: Path, tmp_path: Path) -> None:
+    testbed = tmp_path / "live.yaml"
+    testbed.write_text(TESTBED)
+    with running(DaemonProcess("olafctl", ["daemon", str(testbed)], f"unix:{live}/.daemon/olaf.sock")):
+        _heads_go_on(tmp_path / "training")
+
+
+def _heads_go_on(out: Path) -> None:
+    training = begin(out, 100_000, "--actors", "2", "--block", "16", "--learners", "auto")
     try:
         begun(out)
         below = psutil.Process(training.pid).children(recursive=True)
@@ -177,6 +191,8 @@ def test_heads_go_on_when_actors_are_killed_and_leave_nothing(tmp_path: Path) ->
         actors[0].kill()
         count = len(updates(out))
         soon(lambda: len(updates(out)) > count + 10)
+        soon(lambda: heads().keys() == {"lander-w0", "lander-w1"})
+        assert all((each["lag"], 0 < each["fill"] <= 1) == (0, True) for each in heads().values())
         head = members(training)[0]
         head.kill()  # its actors end with it
         others = [one for one in actors[1:] if one.is_running()]
@@ -188,10 +204,15 @@ def test_heads_go_on_when_actors_are_killed_and_leave_nothing(tmp_path: Path) ->
         training.wait()
     assert training.returncode == 0, errors
     assert "actors awake" in errors
+    assert "of 2 heads learn" in errors
     assert "Traceback" not in errors
     assert all_gone(below)
     assert not rings(training)
-    steps = json.loads(output)["clusters"][0]["steps"]
+    found = json.loads(output)
+    steps, learning = found["clusters"][0]["steps"], found["learning"]
+    assert learning["invocations"] == learning["batches"] == len(learning["ledger"]) == len(steps)
+    assert learning["busy"] == pytest.approx(sum(each["end"] - each["start"] for each in learning["ledger"]))
+    assert learning["invoked"] == pytest.approx(sum(each["cost"] for each in learning["ledger"]))
     blocks = [step["turnout"]["blocks"] for step in steps]
     assert blocks.count(2) >= len(blocks) - 2
     assert {step["turnout"]["lag"] for step in steps} == {0}

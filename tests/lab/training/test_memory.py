@@ -1,6 +1,7 @@
 """What a training that is resumed finds of the one before, whatever became of its files meanwhile."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,14 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 pytest.importorskip("tensorboard", reason="the extra [train] is not installed")
 
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
 from olafctl.errors import OlafError
 from olafctl.targets import testbeds
 from olaflab.training import network
 from olaflab.training.experience import Experience
-from olaflab.training.journal import UPDATES, Journal
+from olaflab.training.head import Turnout
+from olaflab.training.journal import UPDATES, Head, Journal
 from olaflab.training.memory import Memory
 from olaflab.training.plan import Step
 from olaflab.training.ppo import Learner
@@ -113,6 +117,29 @@ def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
     assert resumed.done["w0"] == 3
     assert (tmp_path / UPDATES).read_bytes().splitlines()[-1].startswith(b"3,1.0,0,w0,2.0")
     assert journal(tmp_path, resume=True).done["w0"] == 3
+
+
+def test_a_training_shows_each_head(tmp_path: Path) -> None:
+    kept = journal(tmp_path, resume=False)
+    (cluster, *_) = testbeds.load(testbeds.locate("lander")).clusters
+    first, second, *_ = (worker.name for worker in cluster.workers)
+    step = replace(STEP, cluster=cluster.number)
+    kept.write(replace(step, time=3.0, worker=first, turnout=Turnout(2, 4, 2, 0.5, 1, 0.25)))
+    kept.write(replace(step, time=4.0, worker=second, turnout=Turnout(4, 4, 1, 1.0, 0, 0.75)))
+    figures = kept.report(cluster, 10.0, None)
+    kept.close()
+    assert figures is not None
+    assert figures.heads == (
+        Head(first, cluster.name, 2, 4, 0.5, 1, 0.25, since=7.0),
+        Head(second, cluster.name, 4, 4, 1.0, 0, 0.75, since=6.0),
+    )
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    shown = {
+        name: [each.value for each in events.Scalars(f"{cluster.name}/{second}/{name}")]
+        for name in ("awake", "fill", "lag", "waited")
+    }
+    assert shown == {"awake": [4], "fill": [1.0], "lag": [0], "waited": [0.75]}
 
 
 def test_a_training_killed_before_its_first_line_is_resumed(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from olafctl.errors import BadInput, MissingTool
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
 from olaflab.cli.train import command
+from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.plan import Pace, Plan, Step, Trained
 from olaflab.training.virtual import train
 from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
@@ -55,7 +56,7 @@ def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Traine
     session = Recorded(lab.running.virtual_time())
     with closing(session):
         (cluster,) = train(
-            session,
+            EngineMedium(session, lab.testbed),
             lab.testbed,
             lab.testbed.parameter_servers[0],
             plan,
@@ -97,7 +98,8 @@ def test_a_cluster_of_another_model_is_refused(lab: Lab, values: int) -> None:
     testbed = load(Path("virtual.yaml"), TESTBED.replace("VALUES", str(values)))
     plan = Plan(1, 1, Pace(0.001), 1, serving.policy("olaf", 0.001, {}), None, 0.4)
     with closing(lab.running.virtual_time()) as session, pytest.raises(BadInput, match="no network"):
-        train(session, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
+        medium = EngineMedium(session, testbed)
+        train(medium, testbed, testbed.parameter_servers[0], plan, lambda step, done, total: None)
 
 
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

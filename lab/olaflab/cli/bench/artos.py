@@ -9,7 +9,7 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
 
-_PARTS = ("model", "two", "growing", "table3", "transfer", "link", "stages", "asleep", "beside")
+_PARTS = ("model", "readings", "two", "growing", "table3", "transfer", "link", "stages", "asleep", "beside")
 
 _LINKS = ("link", "stages")
 _BOTH = ("ray", "artos")
@@ -27,22 +27,25 @@ _BOTH = ("ray", "artos")
               help="Of each training; a minute or two each of those beside, seconds of others.")  # fmt: skip
 @click.option("--slower", type=click.FloatRange(0.1, 10), default=1.1, show_default=True,
               help="In the cost model: ARTOS' raw transfers against Ray's.")  # fmt: skip
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("figures"),
+              show_default=True, help="Folder that keeps, in runs/, every training beside.")  # fmt: skip
 @click.option("--pictures", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for figures 15a (link) and 16 (growing) as PNG and SVG.")  # fmt: skip
 @json_option("Print JSON; seconds, shares and the paper's figures beside ours.")
 def command(
     parts: tuple[str, ...], repeats: int, turns: int, blocks: tuple[int, ...], actors: int, seeds: int,
-    slower: float, pictures: Path | None, as_json: bool,
+    slower: float, out: Path, pictures: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make ARTOS' experiments; all PARTS if none is named.
 
-    In one cost model: tables 5 and 6, figures 4, 6, 14 and 15 (model), figure 13, also for real (two), and 16
-    (growing). For real: table 3's rows as trainings (table3); a block of 14.45 MB from one process to another
-    (transfer); blocks over links of 130 MB/s, with Ray, ZeroMQ and Redis (link), and in two stages (stages),
-    both as root; what another process gets of the actors' core while they sleep (asleep); discrete SAC on
-    CartPole and PPO on LunarLander, learning while it is played against one after the other, in stated time
-    (beside). Needs the SDK; transfer, link and stages also pyzmq; link redis-server, and Ray if there is one;
-    beside the extra [train].
+    In one cost model: tables 5 and 6, figures 4, 6, 14 and 15 (model), what is held by how the rule to wake
+    actors early is read (readings), figure 13, also for real (two), and 16 (growing). For real: table 3's
+    rows as trainings (table3); a block of 14.45 MB from one process to another (transfer); blocks over links
+    of 130 MB/s, with Ray, ZeroMQ and Redis (link), and in two stages (stages), both as root; what another
+    process gets of the actors' core while they sleep (asleep); discrete SAC on CartPole and PPO on
+    LunarLander, learning while it is played against one after the other, in stated time (beside), where a
+    training that --out holds is not made again. Needs the SDK; transfer, link and stages also pyzmq; link
+    redis-server, and Ray if there is one; beside the extra [train].
     """
     from olafctl.errors import MissingTool, OlafError, Problem
 
@@ -57,7 +60,8 @@ def command(
         for part in chosen:
             log_progress(f"artos {part}")
             found[part] = [
-                asdict(each) for each in _made(part, repeats, turns, blocks, actors, seeds, slower, pictures)
+                asdict(each)
+                for each in _made(part, repeats, turns, blocks, actors, seeds, slower, out, pictures)
             ]
     except ImportError as error:
         what = f"{part} needs {error.name}"
@@ -82,7 +86,7 @@ def _possible() -> tuple[str, ...]:
 
 def _made(
     part: str, repeats: int, turns: int, blocks: tuple[int, ...], actors: int, seeds: int, slower: float,
-    pictures: Path | None,
+    out: Path, pictures: Path | None,
 ) -> Iterable[Any]:  # fmt: skip
     from olaflab.artos.model import Costs
 
@@ -91,6 +95,11 @@ def _made(
         from olaflab.artos.tables import lines
 
         return lines(costs)
+    if part == "readings":
+        from olaflab.artos.readings import lines as readings
+        from olaflab.artos.tables import NOISE, SEEDS
+
+        return readings(costs, NOISE, SEEDS)
     if part == "two":
         from olaflab.artos import two
 
@@ -128,13 +137,23 @@ def _made(
         return [asleep(actors, 0.5)]
     from olaflab.artos.compare import ALGORITHMS, compare
 
-    return (each for name in ALGORITHMS for each in compare(name, seeds, log_progress))
+    return (each for name in ALGORITHMS for each in compare(name, seeds, out, log_progress))
 
 
 def _show(part: str, rows: list[dict[str, Any]]) -> None:
     lines: list[tuple[Any, ...]]
     if part == "model":
         _show_lines("The cost model", rows)
+    elif part == "readings":
+        heads = ["ARTOS' rule to wake actors", "table 6, 200: cores", "40: cores", "figure 14: cores",
+                 "table 6, 200: s", "40: s", "figure 15b"]  # fmt: skip
+        lines = [
+            (r["reading"], f"{r['long']:.1f} %", f"{r['short']:.1f} %", f"{r['fixed']:.1f} %",
+             f"{r['long_seconds']:.0f}", f"{r['short_seconds']:.0f}", f"{r['on_time']:.1f} %")
+            for r in rows
+        ]  # fmt: skip
+        lines.append(("the paper", "-47.1 %", "-54.8 %", "55.1 %", "1053", "208", "92.8 %"))
+        table("What is held, by how the rule is read", heads, lines)
     elif part == "transfer":
         one = rows[0]
         lines = [

@@ -16,6 +16,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.pipeline.twin import deployed
 from olaflab.training import network
+from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.plan import Plan, Trained
 from olaflab.training.virtual import train
 
@@ -84,7 +85,8 @@ class Lab:
         of_root(self.running.queues).write("reward_threshold", word)
         with closing(self.running.virtual_time()) as engine:
             server = self.testbed.parameter_servers[0]
-            trained = train(engine, self.testbed, server, plan, lambda step, done, total: None)
+            medium = EngineMedium(engine, self.testbed)
+            trained = train(medium, self.testbed, server, plan, lambda step, done, total: None)
         return _run(trained, of_root(self.running.queues).read_all(), plan.updates)
 
 

@@ -5,7 +5,7 @@ numpy alone: advantage actor-critic and deep Q-learning. Small enough for a hund
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.training.staled.layers import Array, Network, clipped
+Array = NDArray[np.float64]
 
 LONGEST = 500
 """Steps of an episode, each of reward 1."""
@@ -48,49 +48,73 @@ class Poles:
         return self._random.uniform(-0.05, 0.05, (number, 4))
 
 
+class Network:
+    """One hidden layer; its weights are one vector."""
+
+    def __init__(self, outputs: int, hidden: int = _HIDDEN) -> None:
+        self._shapes = ((4, hidden), (hidden,), (hidden, outputs), (outputs,))
+        self.size = sum(int(np.prod(shape)) for shape in self._shapes)
+
+    def begin(self, random: np.random.Generator) -> Array:
+        """Weights to begin with."""
+        first, _, second, _ = self.parts(np.zeros(self.size))
+        first, second = random.normal(0, 0.5, first.shape), random.normal(0, 0.1, second.shape)
+        zeros = [np.zeros(size) for size in second.shape]
+        return np.concatenate([first.ravel(), zeros[0], second.ravel(), zeros[1]])
+
+    def parts(self, weights: Array) -> list[Array]:
+        """The layers' weights and biases."""
+        found, at = [], 0
+        for shape in self._shapes:
+            size = int(np.prod(shape))
+            found.append(weights[at : at + size].reshape(shape))
+            at += size
+        return found
+
+    def forward(self, weights: Array, states: Array) -> tuple[Array, Array]:
+        """The hidden layer and the outputs, one row a state."""
+        first, bias, second, end = self.parts(weights)
+        hidden = np.tanh(states @ first + bias)
+        return hidden, hidden @ second + end
+
+    def backward(self, weights: Array, states: Array, hidden: Array, slopes: Array) -> Array:
+        """The loss's gradient in the weights, from that in the outputs."""
+        back = (slopes @ self.parts(weights)[2].T) * (1 - hidden**2)
+        parts = (states.T @ back, back.sum(0), hidden.T @ slopes, slopes.sum(0))
+        return np.concatenate([part.ravel() for part in parts])
+
+
 class ActorCritic:
     """Advantage actor-critic: 8 poles, 8 steps a gradient."""
 
     rate = 3e-3
     _POLES, _STEPS, _ENTROPY = 8, 8, 0.01
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, hidden: int = _HIDDEN) -> None:
         self._random = np.random.default_rng(seed)
-        self._network, self._poles = Network(4, _HIDDEN, 3), Poles(self._POLES, self._random)
-        self.returns = self._poles.returns
-
-    def begin(self, random: np.random.Generator) -> Array:
-        """One network: two preferences and a value."""
-        return self._network.begin(random, 0.8)
-
-    def close(self) -> None:
-        """Nothing."""
+        self.network, self.poles = Network(3, hidden), Poles(self._POLES, self._random)
 
     def gradient(self, weights: Array, version: int) -> Array:
         played = []
         for _ in range(self._STEPS):
-            states = self._poles.states
-            odds = _softmax(self._network.forward(weights, states)[-1][:, :2])
+            states = self.poles.states
+            odds = _softmax(self.network.forward(weights, states)[1][:, :2])
             right = (self._random.random(len(states)) < odds[:, 1]).astype(int)
-            played.append((states, right, *self._poles.step(right)))
+            played.append((states, right, *self.poles.step(right)))
         states, right, after, fell, ended = (np.concatenate(column) for column in zip(*played, strict=True))
-        layers = self._network.forward(weights, states)
-        outputs = layers[-1]
-        cut = self._network.forward(weights, after)[-1][:, 2].reshape(self._STEPS, -1)
+        hidden, outputs = self.network.forward(weights, states)
+        cut = self.network.forward(weights, after)[1][:, 2].reshape(self._STEPS, -1)
         advantages = self._returns(cut, fell, ended).ravel() - outputs[:, 2]
         odds = _softmax(outputs[:, :2])
         logs = np.log(odds + 1e-12)
         entropy = odds * (logs - (odds * logs).sum(1, keepdims=True))
         actor = (odds - np.eye(2)[right]) * advantages[:, None] + self._ENTROPY * entropy
         slopes = np.concatenate([actor, -0.5 * advantages[:, None]], 1) / len(states)
-        gradient = np.zeros_like(weights)
-        self._network.backward(weights, layers, slopes, gradient)
-        return clipped(gradient)
+        return _clipped(self.network.backward(weights, states, hidden, slopes))
 
     def _returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
         """Of each step and pole, to the last step's value or where the episode ended; (steps, poles)."""
-        found = np.zeros_like(after)
-        following: Array = after[-1]
+        found, following = np.zeros_like(after), after[-1]
         ends, falls = ended.reshape(after.shape), fell.reshape(after.shape)
         for step in reversed(range(self._STEPS)):
             going = np.where(ends[step], after[step], following)  # an episode that was long enough goes on
@@ -106,19 +130,10 @@ class DeepQ:
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
-        self._network, self._poles = Network(4, _HIDDEN, 2), Poles(self._POLES, self._random)
-        self.returns = self._poles.returns
+        self.network, self.poles = Network(2), Poles(self._POLES, self._random)
         self._memory = np.zeros((self._MEMORY, 10))
         self._held = 0
-        self._target: Array = np.zeros(self._network.size)
-        self._target_of = -1
-
-    def begin(self, random: np.random.Generator) -> Array:
-        """One network: the worth of either push."""
-        return self._network.begin(random, 0.8)
-
-    def close(self) -> None:
-        """Nothing."""
+        self._target, self._target_of = np.zeros(self.network.size), -1
 
     def gradient(self, weights: Array, version: int) -> Array:
         if version // self._TARGET != self._target_of:
@@ -126,22 +141,19 @@ class DeepQ:
         self._play(weights, max(0.05, 1 - version / self._EXPLORE))
         rows = self._memory[self._random.integers(0, min(self._held, self._MEMORY), self._ROWS)]
         states, after, right, fell = rows[:, :4], rows[:, 4:8], rows[:, 8].astype(int), rows[:, 9]
-        layers = self._network.forward(weights, states)
-        outputs = layers[-1]
-        best = self._network.forward(weights, after)[-1].argmax(1)
-        following = self._network.forward(self._target, after)[-1][np.arange(len(rows)), best]
+        hidden, outputs = self.network.forward(weights, states)
+        best = self.network.forward(weights, after)[1].argmax(1)
+        following = self.network.forward(self._target, after)[1][np.arange(len(rows)), best]
         errors = outputs[np.arange(len(rows)), right] - (1 + _GAMMA * following * (1 - fell))
         slopes = np.eye(2)[right] * np.clip(errors, -1, 1)[:, None] / len(rows)
-        gradient = np.zeros_like(weights)
-        self._network.backward(weights, layers, slopes, gradient)
-        return clipped(gradient)
+        return _clipped(self.network.backward(weights, states, hidden, slopes))
 
     def _play(self, weights: Array, explore: float) -> None:
-        states = self._poles.states
-        wanted = self._network.forward(weights, states)[-1].argmax(1)
+        states = self.poles.states
+        wanted = self.network.forward(weights, states)[1].argmax(1)
         random = self._random.random(len(states)) < explore
         right = np.where(random, self._random.integers(0, 2, len(states)), wanted)
-        after, fell, _ = self._poles.step(right)
+        after, fell, _ = self.poles.step(right)
         places = (self._held + np.arange(len(states))) % self._MEMORY
         self._memory[places] = np.column_stack([states, after, right, fell])
         self._held += len(states)
@@ -151,3 +163,8 @@ def _softmax(values: Array) -> Array:
     odds = np.exp(values - values.max(1, keepdims=True))
     found: Array = odds / odds.sum(1, keepdims=True)
     return found
+
+
+def _clipped(gradient: Array, most: float = 0.5) -> Array:
+    """To a norm of ``most``."""
+    return gradient * min(1.0, most / (float(np.linalg.norm(gradient)) + 1e-12))

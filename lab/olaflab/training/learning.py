@@ -1,0 +1,87 @@
+"""How many heads of a training learn, and what their learners cost; where the parameter server is."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from olaf import ParameterServer
+from olaf.elastic import Admission, Carried, Ledger, Warm
+from olaf.elastic.ledger import Invocation, Report
+
+from olafctl.membership.model import Cluster
+from olaflab.training.head import Crew
+from olaflab.training.plan import Step
+
+
+class Learning:
+    """The admission of each cluster's learners, if it follows the network, and one ledger of all learners."""
+
+    def __init__(self, clusters: Sequence[Cluster], crew: Crew, now: float = 0.0) -> None:
+        """``now`` in seconds of the training's clock."""
+        self._crew = crew
+        workers = [worker.name for cluster in clusters for worker in cluster.workers]
+        self._slots = {worker: slot for slot, worker in enumerate(workers)}
+        self._first = {cluster.number: self._slots[cluster.workers[0].name] for cluster in clusters}
+        self._admissions = {
+            one.number: Admission(len(one.workers), one.segments) for one in clusters if crew.auto
+        }
+        self._ledger = Ledger(crew.price, crew.learners or len(self._slots), now)
+        self._warm = Warm(self._ledger, crew.cold, crew.keep_alive)
+
+    def slot(self, worker: str) -> int:
+        """Of a worker whose learner is its own."""
+        return self._slots[worker]
+
+    def unit(self, cluster: int, unit: int) -> int:
+        """The slot of a cluster's ``unit``-th learner."""
+        return self._first[cluster] + unit
+
+    def begin(self, slot: int, now: float) -> Invocation:
+        """A learner has rows; its invocation starts now, or once it has started."""
+        return self._warm.begin(slot, now)
+
+    def end(self, invocation: Invocation, now: float) -> None:
+        """It has learnt them."""
+        self._warm.end(invocation, now)
+
+    def look(self, cluster: Cluster, step: Step, server: ParameterServer) -> int | None:
+        """How many heads of a cluster may work from now on, after this update; None where all may."""
+        admission = self._admissions.get(cluster.number)
+        if admission is None:
+            return None
+        counters = server.counters(cluster.name)
+        admission.chance(step.probability)
+        return admission.look(Carried(counters.received, counters.updates, counters.staleness.total))
+
+    @property
+    def follows(self) -> bool:
+        """Whether the network says how many may work."""
+        return self._crew.auto
+
+    @property
+    def admitted(self) -> int:
+        """Heads that may work, of all clusters; where the network does not say, as many as may learn."""
+        if not self._admissions:
+            return self._crew.learners or len(self._slots)
+        return sum(admission.learners for admission in self._admissions.values())
+
+    def report(self, now: float) -> Report:
+        """What learners cost until now."""
+        return self._ledger.report(now)
+
+    def said(self, now: float) -> str:
+        """In a line of progress."""
+        report = self.report(now)
+        return (
+            f"{self.admitted} of {len(self._slots)} heads learn  {report.busy:.1f} learner s  "
+            f"${report.reserved:.4f} reserved, {report.invoked:.4f} invoked, {report.whole:.4f} with starts"
+        )
+
+    def close(self, now: float) -> dict[str, Any]:
+        """All learners end: the report, and every invocation."""
+        self._warm.close(now)
+        return {
+            "admitted": self.admitted,
+            **asdict(self.report(now)),
+            "ledger": [{**asdict(each), "cost": each.cost(now)} for each in self._ledger.invocations],
+        }

@@ -1,0 +1,43 @@
+"""Learners that stay alive after their invocation: what starting and keeping them costs."""
+
+from __future__ import annotations
+
+from olaf.elastic.ledger import Invocation, Ledger
+
+
+class Warm:
+    """One learner a slot, whose invocations are told as they begin and end; all goes into a ledger."""
+
+    def __init__(self, ledger: Ledger, cold: float = 0.0, keep_alive: float = 600.0) -> None:
+        """``cold``: seconds of a start; a learner ends after ``keep_alive`` seconds without rows.
+
+        Raises ValueError for times below 0.
+        """
+        if not cold >= 0 or not keep_alive >= 0:
+            raise ValueError(f"starts of {cold} s, alive for {keep_alive} s; give 0 or more")
+        self._ledger, self._cold, self._keep_alive = ledger, cold, keep_alive
+        self._since: dict[int, float] = {}
+        """By slot: when a learner's last invocation ended."""
+
+    def begin(self, slot: int, now: float) -> Invocation:
+        """There are rows for a slot. Its invocation starts now, or when a learner has started."""
+        since = self._since.pop(slot, None)
+        if since is not None:
+            self._ledger.kept(min(now - since, self._keep_alive))
+        if since is None or now - since > self._keep_alive:
+            self._ledger.started(self._cold)
+            now += self._cold
+        return self._ledger.begin(slot, now)
+
+    def end(self, invocation: Invocation, now: float, *, killed: bool = False) -> None:
+        """Its rows are learnt, or the learner is gone."""
+        invocation.end, invocation.killed = now, killed
+        if not killed:
+            invocation.batches += 1
+            self._since[invocation.slot] = now
+
+    def close(self, now: float) -> None:
+        """All learners end."""
+        for since in self._since.values():
+            self._ledger.kept(min(now - since, self._keep_alive))
+        self._since.clear()
