@@ -46,10 +46,11 @@ module olaf_free_list #(
 `ifndef SYNTHESIS
     localparam [SLOT_BITS:0] FULL = SLOTS[SLOT_BITS:0];
     always @(posedge clk)
-        if (!clearing && (used > FULL || (take && used == FULL) || (give && used == 0))) begin
-            $display("olaf_free_list: %0d of %0d slots used, take %b, give %b", used, SLOTS, take, give);
-            $stop;
-        end
+        if (!clearing && (take || give))
+            if (used > FULL || (take && used == FULL) || (give && used == 0)) begin
+                $display("olaf_free_list: %0d of %0d slots used, take %b, give %b", used, SLOTS, take, give);
+                $stop;
+            end
 `endif
 endmodule
 `default_nettype wire

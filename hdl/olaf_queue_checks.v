@@ -61,8 +61,8 @@ module olaf_queue_checks #(
 
     always @(posedge clk) begin
         waits <= !rst && m_valid && !m_ready;
-        if (m_valid) offered <= m_axis;
-        if (!rst && waits && (!m_valid || m_axis != offered)) broken("an offered beat changed before it was taken");
+        if (m_valid && !m_ready) offered <= m_axis;
+        if (!rst && waits) if (!m_valid || m_axis != offered) broken("an offered beat changed before it was taken");
     end
 
     always @(posedge clk)

@@ -629,16 +629,22 @@ module olaf_registers #(
 
 
 `ifndef SYNTHESIS
-    // Conservation, at every instant.
-    wire [63:0] dispositions = out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset + dropped_stale;
+    // Conservation, after every cycle in which something was counted.
+    function [63:0] accounted(input [31:0] resident);
+        accounted = {32'd0, resident} + out_updates + merged + replaced_worker + replaced_reward + dropped_full + dropped_reward + dropped_mismatch + dropped_header + dropped_length + dropped_oversize + dropped_index + dropped_truncated + dropped_overlong + dropped_halted + dropped_member + dropped_duplicate + dropped_late + dropped_quota + dropped_superseded + dropped_reset + dropped_stale;
+    endfunction
 
-    always @(posedge clk)
-        if (!queue_rst && (in_updates != dispositions + {32'd0, resident_updates}
-                        || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass})) begin
-            $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for and %0d resident",
-                     in_updates, dispositions, resident_updates);
-            $stop;
-        end
+    reg counted;
+    always @(posedge clk) begin
+        counted <= do_clear || was_in_updates || was_out_updates || was_dropped_reset || was_in_bypass || was_out_bypass;
+        if (!queue_rst && counted)
+            if (in_updates != accounted(resident_updates)
+                || in_bypass != out_bypass + dropped_bypass + {32'd0, resident_bypass}) begin
+                $display("olaf_registers: conservation broken: %0d updates in, %0d accounted for, of them %0d resident",
+                         in_updates, accounted(resident_updates), resident_updates);
+                $stop;
+            end
+    end
 `endif
 endmodule
 `default_nettype wire

@@ -70,11 +70,18 @@ module olaf_windows #(
     wire unused = &{1'b0, shifted};
 
 `ifndef SYNTHESIS
-    always @(posedge clk)
-        if (take && look) begin
-            $display("olaf_windows: an update was looked up earlier the one ahead was settled");
-            $stop;
-        end
+    // An update is looked up, then compared, then taken once or not at all.
+    reg looked, compared;
+    initial {looked, compared} = 2'b00;
+    always @(posedge clk) begin
+        if (look || take) looked <= look;
+        if (look || compare || take) compared <= compare && looked && !look && !take;
+        if (take)
+            if (look || !compared || (known && (taken || late))) begin
+                $display("olaf_windows: a contribution is taken that was not looked up, or taken before");
+                $stop;
+            end
+    end
 `endif
 endmodule
 `default_nettype wire

@@ -75,6 +75,8 @@ def command(
             bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force
         )
         expected = _expected(bed, log_progress)
+    if not dry_run:
+        store.put_expected(expected.as_json() if expected else None)
     if as_json:
         print_json({**_as_json(outcome, dry_run), "expected": expected.as_json() if expected else None})
         return

@@ -91,6 +91,11 @@ class Expected:
         sizes = [{**asdict(size), "per_second": round(size.per_second)} for size in self.sizes]
         return {"sizes": sizes, "measured": self.measured, "limits": list(self.limits)}
 
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> "Expected":
+        """What :meth:`as_json` gave."""
+        return Expected([_size(each) for each in value["sizes"]], value["measured"], tuple(value["limits"]))
+
 
 def expected(testbed: Testbed, progress: Progress) -> Expected | None:
     """What ``testbed`` may expect on the target software; measured once for each build, configuration and

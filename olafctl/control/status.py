@@ -62,6 +62,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "daemon": kept.address if kept else None,
         "interrupted": interrupted,
         "died": list(processes.died(store.folder)),
+        "expected": store.expected(),
         "engines": _engines(testbed),
         "clusters": _clusters(testbed),
         "parameter_servers": [_fields(host, "name", "ip", "port") for host in testbed.parameter_servers],

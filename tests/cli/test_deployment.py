@@ -61,6 +61,23 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
     assert deployed("status", "packets").code == 2
 
 
+def test_status_says_what_deploy_did_of_what_to_expect(run: Run, state: Path) -> None:
+    try:
+        done = run("deploy", BED, "--target", "software")
+        expected = [line for line in done.err.splitlines() if line.startswith(("expect at most", "limit: "))]
+        assert len(expected) > 2
+        shown = run("status").out.splitlines()
+        heading = next(at for at, line in enumerate(shown) if line.startswith("expected of this machine, as"))
+        assert [line.strip() for line in shown[heading + 1 :]][: len(expected)] == expected
+        again = json.loads(run("deploy", BED, "--target", "software", "--json").out)
+        assert json.loads(run("status", "--json").out)["expected"] == again["expected"] is not None
+        run("deploy", BED, "--target", "twin")
+        assert json.loads(run("status", "--json").out)["expected"] is None
+    finally:
+        for name in all_names():
+            destroy(Store(folder_of(name)))
+
+
 def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
     path = tmp_path / "fifo.yaml"
     path.write_text(BED.read_text().replace("mode: olaf", "mode: fifo"))

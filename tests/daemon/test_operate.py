@@ -1,6 +1,7 @@
 """Metrics, health and the live view of a daemon, over real sockets; and its systemd unit."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -32,6 +33,7 @@ from olafctl.daemon.operate.web import Web
 from olafctl.errors import BadInput, OlafError
 from olafctl.p4runtime.address import Tls
 from olafctl.queue.registers import REGISTERS, Access
+from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal
 from olaflab.daemon.daemon_process import until
 from tests.daemon.conftest import DEADLINE
@@ -249,6 +251,24 @@ def test_the_service_manager_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         assert manager.recv(100) == b"READY=1"
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     assert systemd.watchdog_seconds() == 30.0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to have rights that the unit does not give")
+def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path))
+    (rights,) = re.findall(r"^CapabilityBoundingSet=(.*)$", systemd.unit("olafctl.service.j2", []), re.M)
+    only = "-all" + "".join(f",+{each.removeprefix('CAP_').lower()}" for each in rights.split())
+    ask = "import sys;from olafctl.targets.processes import *; print(*(p.pid for p in of(Path(sys.argv[1]))))"
+    with processes.spawn(["sleep", "60"], tmp_path, tmp_path / "log"):
+        try:
+            until(lambda: bool(processes.of(tmp_path)))
+            line = ["setpriv", f"--bounding-set={only}", f"--inh-caps={only}", sys.executable, "-c", ask]
+            seen = subprocess.run([*line, tmp_path], capture_output=True, text=True, timeout=DEADLINE)
+            assert seen.stdout.split() == [str(each.pid) for each in processes.of(tmp_path)], seen.stderr
+        finally:
+            processes.end_all(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from olaflab.pipeline.twin import deployed, engine_processes
 _SECONDS = 60.0
 _QUIET = 0.2
 _HEADERS = 64
-_STOP = 'kill -STOP "$1" && sleep "$2"; kill -CONT "$1"'
-"""By a process of its own: it goes on when this one is killed meanwhile."""
+_STOP = 'kill -STOP "$1" && { timeout "$2" cat; [ $? = 124 ] || kill -KILL "$1"; }; kill -CONT "$1"'
+"""By a process of its own, whose ``cat`` ends before its time when this one does."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ def run(testbed: Testbed, malformed: int, stopped: float, progress: Progress) ->
         if any(port.transport is not Transport.VETH for port in running.attachments):
             faults.pop("an interface deleted")
         return {name: bench.under(name, fault) for name, fault in faults.items()}
+
+
+@contextmanager
+def stopped(process: psutil.Process, seconds: float) -> Iterator[None]:
+    """``process`` gets no processor for ``seconds``, above 0, and then goes on. Should this process end
+    meanwhile, however that is, it is killed: nothing that is stopped stays."""
+    line = ["sh", "-c", _STOP, "sh", str(process.pid), str(seconds)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=True) as stopping:
+        while stopping.poll() is None and process.status() != psutil.STATUS_STOPPED:
+            time.sleep(_QUIET / 100)
+        yield
+        stopping.wait()  # while its input is open
 
 
 class _Bench:
@@ -104,10 +116,7 @@ class _Bench:
     def stop(self, seconds: float) -> None:
         """The engine's process gets no processor, and updates come."""
         (process,) = engine_processes(self._running)
-        line = ["sh", "-c", _STOP, "sh", str(process.pid), str(seconds)]
-        with subprocess.Popen(line, start_new_session=True) as stopping:
-            while stopping.poll() is None and process.status() != psutil.STATUS_STOPPED:
-                time.sleep(_QUIET / 100)
+        with stopped(process, seconds):
             self._send(50)  # a UNIX socket takes no more than some 100 until they are read
         self._drain(_QUIET, "stopped")
 

@@ -184,9 +184,13 @@ class Comparison:
         if command is Command.GET:
             self._compare_got()
 
-    def bad_command(self, code: int, first: int, last: int, settings: IndexSettings) -> None:
-        """Give a command that must be refused and change nothing."""
+    def bad_command(
+        self, code: int, first: int, last: int, settings: IndexSettings, mode: int | None = None
+    ) -> None:
+        """Give a command that must be refused and change nothing; ``mode`` is one that there is not."""
         self._stage(first, last, settings, (0xF,))
+        if mode is not None:
+            self.write("set_mode", mode)
         self._give(code, 1)
         if not self.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted")

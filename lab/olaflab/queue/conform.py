@@ -34,6 +34,7 @@ GEOMETRIES = (
 )
 """From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
 _WINDOW_FRAMES = 150
+_WEIGHED_FRAMES = 80
 _STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
 """Ways to write a register, all bytes of it in the end."""
 
@@ -84,10 +85,12 @@ def run_seed(
     pick = random.Random(seed)
     comparison = Comparison(model, geometry)
     try:
-        _start_in_the_middle(comparison, geometry, pick)
+        used = _start_in_the_middle(comparison, geometry, pick)
         comparison = Comparison(model, geometry, None if in_cpp is None else ToldQueue(in_cpp))
+        comparison.command(Command.GET, used, used, IndexSettings())
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
         _windows(comparison, geometry, pick)
+        _weights(comparison, geometry, pick)
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
@@ -99,8 +102,8 @@ def run_seed(
     return comparison
 
 
-def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
-    """Reset the queue while it works: what was under way must leave no trace."""
+def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: random.Random) -> int:
+    """Reset the queue while it works: what was under way must leave no trace. An index that was used."""
     traffic = Traffic(pick.getrandbits(32), geometry, min(geometry.indices, 4), 64)
     comparison.set(rate=rate_word(pick.choice((None, 1_000_000_000))))
     comparison.command(
@@ -113,6 +116,7 @@ def _start_in_the_middle(comparison: Comparison, geometry: Geometry, pick: rando
         comparison.offer(*traffic.beats())
     comparison.model.run(comparison.model.cycle + pick.randrange(20, 400))
     comparison.model.reset()
+    return traffic.indices[0]
 
 
 def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
@@ -123,11 +127,30 @@ def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
     threshold = pick.choice((1, 2, 2, 3))
     settings = IndexSettings(Mode.ISWITCH_ASYNC, threshold=threshold)
     comparison.command(Command.SET, index, index, settings)
-    for _ in range(_WINDOW_FRAMES):
-        comparison.offer(*traffic.beats())
-    comparison.settle()
-    comparison.command(Command.FBCAST, index, index, settings)
-    comparison.settle()
+    unknown = pick.choice((len(Mode), 1 << pick.randrange(2, 8), 1 << pick.randrange(9, 32)))
+    comparison.bad_command(Command.SET, index, index, settings, mode=unknown)
+    for command in (Command.RESET, Command.FBCAST):
+        for _ in range(_WINDOW_FRAMES // 2):
+            comparison.offer(*traffic.beats())
+        comparison.settle()
+        comparison.command(Command.GET, index, index, settings)
+        comparison.command(command, index, index, settings)
+        comparison.settle()
+
+
+def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
+    """Updates that are weighed by their staleness, then some that are too old, with few ACKs between them."""
+    comparison.set(stale_shifts_low=pick.getrandbits(32), stale_shifts_high=pick.getrandbits(32))
+    for acks, behind, bound in ((0.3, pick.choice((0, 1)), 65535), (0.03, 40, pick.choice((0, 1, 3)))):
+        traffic = Traffic(pick.getrandbits(32), geometry, 1, 40, acks=acks, behind=behind)
+        (index,) = traffic.indices
+        settings = IndexSettings(pick.choice((Mode.FIFO, Mode.OLAF)), stale_enable=1, stale_bound=bound)
+        comparison.command(Command.SET, index, index, settings)
+        for _ in range(_WEIGHED_FRAMES):
+            comparison.offer(*traffic.beats())
+        comparison.settle()
+    # Where there is one for every number, the first index' row is also that of the first index there is not.
+    comparison.command(Command.GET, 0, 0, settings)
 
 
 def _episode(comparison: Comparison, geometry: Geometry, pick: random.Random, frames: int) -> None:

@@ -98,11 +98,15 @@ class Traffic:
         *,
         extreme: bool = False,
         numbered: bool = False,
+        acks: float | None = None,
+        behind: int = 0,
     ) -> None:
         """``indices`` take part; no update is longer than ``longest`` gradients, except on purpose.
 
         With ``extreme``, half of the rewards are at the ends of binary32's range, and so are the thresholds.
         With ``numbered``, members number their updates themselves; else their numbers are rounds.
+        With ``acks``, that part of the frames are ACKs, and most updates are a few versions and ``behind``
+        behind them.
         """
         self._random = pick = random.Random(seed)
         self._geometry = geometry
@@ -117,6 +121,8 @@ class Traffic:
         self._acks = pick.choice((0.02, 0.02, 0.1, 0.4))
         self._begins_again = pick.choice((0.0, 0.0, 0.03))
         self._behind = pick.choice((0, 1, 40, 30_000))
+        if acks is not None:
+            self._acks, self._behind = acks, behind
         self._rounds = {index: pick.choice((0, 1, (1 << 31) - 2, (1 << 32) - 2)) for index in self.indices}
         self._numbered = numbered
         self._numbers: dict[tuple[int, int], int] = {}

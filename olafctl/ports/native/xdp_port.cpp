@@ -28,7 +28,7 @@ constexpr uint32_t CONTINUED = 1;  // XDP_PKT_CONTD: the frame goes on in the ne
 class XdpPort final : public Port {
   public:
     XdpPort(const std::string &name, uint32_t queues, bool nic)
-        : sockets_(open(name, queues, nic)), redirect_(name, descriptors(), nic) {
+        : sockets_(open(name, queues, nic)), sender_(name, 0, socket_), redirect_(name, descriptors(), nic) {
         for (const auto &each : sockets_) {
             epoll_event event{};
             event.events = EPOLLIN;
@@ -57,7 +57,7 @@ class XdpPort final : public Port {
             size_t size = std::min<size_t>(CHUNK, length - at);
             std::memcpy(socket_.memory.at(address), frame + at, size);
             lengths_[queued_ % XdpMemory::SENT] = length;
-            socket_.to_send.at(queued_++) = {address, uint32_t(size), at + size < length ? CONTINUED : 0};
+            sender_.to_send.at(queued_++) = {address, uint32_t(size), at + size < length ? CONTINUED : 0};
         }
         stats.tx_frames++;
         stats.tx_bytes += length;
@@ -65,11 +65,11 @@ class XdpPort final : public Port {
 
     // What the kernel does not take in time stays in the ring and leaves with what is sent next.
     void flush() override {
-        socket_.to_send.produce_to(queued_);
-        for (uint32_t at = socket_.to_send.consumed(); at != queued_;) {
-            bool refused = sendto(socket_.fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0;
+        sender_.to_send.produce_to(queued_);
+        for (uint32_t at = sender_.to_send.consumed(); at != queued_;) {
+            bool refused = sendto(sender_.fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0;
             uint32_t before = at;
-            at = socket_.to_send.consumed();
+            at = sender_.to_send.consumed();
             // Taken, and then lost on the way to the other side: always the last one taken.
             if (refused && errno == EBUSY && at != before) lost(at - 1);
             patience_.taken(int(at - before));
@@ -176,7 +176,8 @@ class XdpPort final : public Port {
     static bool may_be_taken_soon() { return errno == EAGAIN || errno == EBUSY || errno == ENOBUFS; }
 
     Sockets sockets_;                       // one at each queue
-    XdpSocket &socket_{*sockets_.front()};  // sends, so that frames keep their order
+    XdpSocket &socket_{*sockets_.front()};  // at its queue all is sent, so that frames keep their order
+    XdpSender sender_;
     Descriptor all_{checked(epoll_create1(EPOLL_CLOEXEC), "epoll")};
     Descriptor promiscuous_{checked(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), "a packet socket")};
     XdpRedirect redirect_;

@@ -22,10 +22,12 @@ template <typename Value> void option(int fd, int which, const Value &value, con
     checked(setsockopt(fd, SOL_XDP, which, &value, sizeof value), what);
 }
 
-void bind_to(int fd, const std::string &interface, uint32_t queue, bool copy, const std::string &what) {
+void bind_to(int fd, const std::string &interface, uint32_t queue, unsigned flags, int beside,
+             const std::string &what) {
     sockaddr_xdp address{};
     address.sxdp_family = AF_XDP;
-    address.sxdp_flags = uint16_t(SEVERAL_CHUNKS | (copy ? XDP_COPY : 0));
+    address.sxdp_flags = uint16_t(flags);
+    address.sxdp_shared_umem_fd = uint32_t(beside);
     address.sxdp_queue_id = queue;
     address.sxdp_ifindex = if_nametoindex(interface.c_str());
     if (address.sxdp_ifindex == 0) fail("interface " + interface);
@@ -81,7 +83,6 @@ void XdpMemory::prepare(const std::string &what) {
     option(fd_, XDP_UMEM_FILL_RING, RECEIVED, what);
     option(fd_, XDP_RX_RING, RECEIVED, what);
     option(fd_, XDP_UMEM_COMPLETION_RING, SENT, what);
-    option(fd_, XDP_TX_RING, SENT, what);
     socklen_t size = sizeof offsets_;
     checked(getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &offsets_, &size), what);
 }
@@ -90,13 +91,33 @@ XdpSocket::XdpSocket(const std::string &interface, uint32_t queue, bool copy)
     : what_("an XDP socket on " + interface),
       memory(what_),
       received(fd(), memory.offsets().rx, XdpMemory::RECEIVED, XDP_PGOFF_RX_RING, what_),
-      to_send(fd(), memory.offsets().tx, XdpMemory::SENT, XDP_PGOFF_TX_RING, what_),
       to_fill(fd(), memory.offsets().fr, XdpMemory::RECEIVED, XDP_UMEM_PGOFF_FILL_RING, what_),
       completed(fd(), memory.offsets().cr, XdpMemory::SENT, XDP_UMEM_PGOFF_COMPLETION_RING, what_) {
     for (uint32_t chunk = 0; chunk < XdpMemory::RECEIVED; chunk++)
         to_fill.at(chunk) = uint64_t(chunk) * XdpMemory::CHUNK;
     to_fill.produce_to(XdpMemory::RECEIVED);
-    bind_to(fd(), interface, queue, copy, what_);
+    bind_to(fd(), interface, queue, SEVERAL_CHUNKS | (copy ? XDP_COPY : 0), 0, what_);
+}
+
+XdpSender::Socket::Socket(const std::string &what)
+    : fd(checked(socket(AF_XDP, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), what)) {
+    try {
+        option(fd, XDP_TX_RING, XdpMemory::SENT, what);
+        socklen_t size = sizeof offsets;
+        checked(getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size), what);
+    } catch (...) {
+        close(fd);
+        throw;
+    }
+}
+
+XdpSender::Socket::~Socket() { close(fd); }
+
+XdpSender::XdpSender(const std::string &interface, uint32_t queue, const XdpSocket &beside)
+    : what_("an XDP socket to send by on " + interface),
+      socket_(what_),
+      to_send(fd(), socket_.offsets.tx, XdpMemory::SENT, XDP_PGOFF_TX_RING, what_) {
+    bind_to(fd(), interface, queue, XDP_SHARED_UMEM, beside.fd(), what_);
 }
 
 }  // namespace olaf

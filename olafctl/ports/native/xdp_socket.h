@@ -73,8 +73,33 @@ class XdpSocket {
 
   public:
     XdpMemory memory;
-    XdpRing<xdp_desc> received, to_send;
+    XdpRing<xdp_desc> received;
     XdpRing<uint64_t> to_fill, completed;
+};
+
+// A second socket at the same queue and memory, to send by. Apart from the one that is waited for: the kernel
+// tells whoever waits for a socket of each frame that it has sent.
+class XdpSender {
+  public:
+    XdpSender(const std::string &interface, uint32_t queue, const XdpSocket &beside);  // likewise
+
+    int fd() const { return socket_.fd; }
+
+  private:
+    struct Socket {
+        explicit Socket(const std::string &what);
+        ~Socket();
+        Socket(const Socket &) = delete;
+        Socket &operator=(const Socket &) = delete;
+        int fd;
+        xdp_mmap_offsets offsets{};
+    };
+
+    std::string what_;
+    Socket socket_;
+
+  public:
+    XdpRing<xdp_desc> to_send;
 };
 
 }  // namespace olaf

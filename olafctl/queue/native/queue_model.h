@@ -36,8 +36,9 @@ uint64_t olaf_queue_quiet(const olaf_queue *, uint64_t cycle);
 uint64_t olaf_queue_cycle(const olaf_queue *);
 
 // The next frame that left completely: returns its length, or 0 when there is none. `first` and `last`
-// are the cycles of its first and last beat. The pointers stay valid until the next call.
-size_t olaf_queue_take(olaf_queue *, olaf_tuser *, const uint8_t **frame, uint64_t *first, uint64_t *last);
+// are the cycles of its first and last beat. The pointers stay valid until the next call; the
+// OLAF_SHIM_BYTES in front of the frame are the caller's to write.
+size_t olaf_queue_take(olaf_queue *, olaf_tuser *, uint8_t **frame, uint64_t *first, uint64_t *last);
 
 // AXI4-Lite accesses through the real register port; each takes a few cycles of model time.
 uint32_t olaf_queue_read(olaf_queue *, uint32_t offset);

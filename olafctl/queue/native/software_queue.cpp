@@ -22,6 +22,8 @@ constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of i
 // and a departure until the status has it.
 constexpr int64_t kUpdateStatus = 6, kBypassStatus = 5, kSettled = 1, kLeft = 4;
 
+static_assert(Buffer::kHeadroom >= OLAF_SHIM_BYTES);
+
 const olaf::Combiner::Geometry kGeometry{OLAF_INDICES, OLAF_SLOTS, OLAF_BEATS, OLAF_MEMBERS,
                                          OLAF_ADDER_LATENCY};
 
@@ -258,7 +260,7 @@ struct olaf_queue {
         combiner.timed.Unschedule();
     }
 
-    size_t take(olaf_tuser *user, const uint8_t **frame, uint64_t *first, uint64_t *last) {
+    size_t take(olaf_tuser *user, uint8_t **frame, uint64_t *first, uint64_t *last) {
         if (taken.bytes) combiner.buffers.Give(taken.bytes);
         taken.bytes = nullptr;
         if (done.empty() || done.front().last >= now) return 0;
@@ -303,7 +305,7 @@ uint64_t olaf_queue_quiet(const olaf_queue *queue, uint64_t cycle) {
 
 uint64_t olaf_queue_cycle(const olaf_queue *queue) { return uint64_t(queue->now); }
 
-size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, const uint8_t **frame, uint64_t *first,
+size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, uint8_t **frame, uint64_t *first,
                        uint64_t *last) {
     return queue->take(user, frame, first, last);
 }

@@ -52,10 +52,18 @@ template <typename Update> class TimedQueue {
             return disposition;
         }
         switch (disposition) {
-            case Disposition::kAppended: ready_.push_back({now + pace_.cycle, kNever}); [[fallthrough]];
+            case Disposition::kAppended: {
+                const std::int64_t readable = Write(now, update, queue.weighs());
+                const bool alone = queue.SettingOf(update.index).mode == OLAF_MODE_FIFO;
+                ready_.push_back({now + pace_.cycle, readable, alone});
+                if (!alone) readable_[update.index] = readable;
+                break;
+            }
             case Disposition::kReplacedWorker:
-            case Disposition::kReplacedReward: Write(now, update, queue.weighs()); break;
-            case Disposition::kMerged: Write(now, update, true); break;
+            case Disposition::kReplacedReward:
+                readable_[update.index] = Write(now, update, queue.weighs());
+                break;
+            case Disposition::kMerged: readable_[update.index] = Write(now, update, true); break;
             default: break;
         }
         return disposition;
@@ -63,7 +71,7 @@ template <typename Update> class TimedQueue {
 
     // A sum joined the line by a command.
     void Released(std::int64_t now, std::uint32_t index) {
-        ready_.push_back({now + pace_.cycle, readable_[index]});
+        ready_.push_back({now + pace_.cycle, readable_[index], true});
     }
 
     // When the head begins to leave; kNever when nothing is to leave or that is known already.
@@ -85,7 +93,7 @@ template <typename Update> class TimedQueue {
         Release(now);
         const Update &update = queue.Begin();
         const std::int64_t readable =
-            queue.Sums(update.index) ? ready_.front().readable : readable_[update.index];
+            ready_.front().alone ? ready_.front().readable : readable_[update.index];
         ready_.pop_front();
         left_at_ = std::max(now, readable) + Beats(update.size) * pace_.cycle;
         Charge(now, update.size);
@@ -123,21 +131,22 @@ template <typename Update> class TimedQueue {
     void Contribute(std::int64_t now, const Update &update, Disposition disposition) {
         const bool in = disposition == Disposition::kAppended || disposition == Disposition::kMerged ||
                         disposition == Disposition::kDroppedSuperseded;
-        if (in) Write(now, update, true);
+        if (in) readable_[update.index] = Write(now, update, true);
         if (!queue.released()) return;
         const std::int64_t arrived =
             now + (std::max(Beats(update.size), kLeastInputCycles) - 2) * pace_.cycle;
-        ready_.push_back({arrived, readable_[update.index]});
+        ready_.push_back({arrived, readable_[update.index], true});
     }
 
     // An update decided now is written to its slot, through the adders' pipeline or past it
     // (hdl/olaf_merge.v): what needs neither adding nor other headers rides through it only while it is not
-    // empty.
-    void Write(std::int64_t now, const Update &update, bool changed) {
+    // empty. When its first beat can be read.
+    std::int64_t Write(std::int64_t now, const Update &update, bool changed) {
         const bool rides = changed || now <= merging_until_;
         const std::int64_t through = pace_.merge_cycles;
-        readable_[update.index] = rides ? now + through * pace_.cycle : kNever;
-        if (rides) merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;
+        if (!rides) return kNever;
+        merging_until_ = now + (Beats(update.size) - 1 + through - 1) * pace_.cycle;
+        return now + through * pace_.cycle;
     }
 
     std::int64_t CyclesToPay() const { return debt_ > 0 ? (debt_ + pace_.rate - 1) / pace_.rate : 0; }
@@ -150,15 +159,16 @@ template <typename Update> class TimedQueue {
         debt_at_ = now / pace_.cycle + 1;
     }
 
-    // Of an update in line that waits: from when on it may begin to leave, and when a sum's first beat can be
-    // read.
+    // Of an update in line that waits: from when on it may begin to leave, and when its first beat can be
+    // read if no later update of its index is combined with it.
     struct Ready {
         std::int64_t from, readable;
+        bool alone;  // none is: in mode fifo an index has several in line, each with its own instant
     };
 
     Pace pace_;
     std::deque<Ready> ready_;
-    std::vector<std::int64_t> readable_;   // by index: when the first beat of its update in line can be read
+    std::vector<std::int64_t> readable_;   // by index: the same of the update that others are combined with
     std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
     std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does
     std::int64_t freed_at_ = kNever;       // when the last slot became free

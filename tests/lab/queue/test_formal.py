@@ -74,11 +74,27 @@ def test_a_lock_that_is_forgotten_is_not_proved() -> None:
 
 
 @needs_tools
+def test_a_result_that_repeats_a_number_is_not_proved() -> None:
+    control = _proof("control")
+    changed = {"olaf_enqueue": ("d_finished_round + 1'b1 : d_seq", "d_finished_round : d_seq")}
+    with pytest.raises(OlafError, match="neither a proof nor a failure"):
+        proofs.run(replace(control, design=replace(control.design, changed=changed)))
+
+
+@needs_tools
 def test_what_is_learnt_of_versions_is_proved_and_a_step_back_is_found() -> None:
     newest = _proof("newest")
     assert proofs.run(newest).failed_at is None
     changed = {"olaf_newest": ("known && ahead[`OLAF_OLAF_POLICY_WIDTH-1]", "1'b0")}
     assert proofs.run(replace(newest, design=replace(newest.design, changed=changed))).failed_at is not None
+
+
+@needs_tools
+def test_a_contribution_is_taken_once_and_a_window_that_forgets_is_found() -> None:
+    windows = _proof("windows")
+    assert proofs.run(windows).failed_at is None
+    changed = {"olaf_windows": ("older  ? earlier | place", "older  ? earlier")}
+    assert proofs.run(replace(windows, design=replace(windows.design, changed=changed))).failed_at is not None
 
 
 @needs_tools

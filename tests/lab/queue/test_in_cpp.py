@@ -1,11 +1,14 @@
 """The queue in C++ lets the frames go that the Verilated one does, and in the same cycles."""
 
+import pytest
+
 from olafctl.wire.geometry import Geometry
 from olaflab.queue.in_cpp import agreement
 
 
-def test_the_same_frames_leave_in_the_same_cycles() -> None:
-    found = agreement(loads=10, frames=600, seed=22)
+@pytest.mark.parametrize("seed", range(22, 28))
+def test_the_same_frames_leave_in_the_same_cycles(seed: int) -> None:
+    found = agreement(loads=10, frames=600, seed=seed)
     assert found.frames > 2000
     assert found.other_frames == found.other_times == found.other_statuses == found.other_counters == 0
 

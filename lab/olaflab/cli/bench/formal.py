@@ -10,8 +10,8 @@ from olafctl.errors import EXIT_FAILED
 def command(names: tuple[str, ...]) -> None:
     """Prove properties of OlafQueue's Verilog with Yosys and ABC.
 
-    NAMES are the proofs to make: control, whole (some minutes), stability, conservation; all when none is
-    given. Exit code 1 when a check can fail. Needs the extra [synth].
+    NAMES are the proofs to make: control, whole (some minutes), newest, windows, stability, conservation;
+    all when none is given. Exit code 1 when a check can fail. Needs the extra [synth].
     """
     from olafctl.errors import BadInput, Problem
     from olaflab.queue.formal import proofs

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from olaflab.queue.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
-GOAL_PERCENT = {"LUT": 1.3, "FF": 0.75}
+GOAL_PERCENT = {"LUT": 1.35, "FF": 0.8}
+"""With the staleness rule and numbered sums, which came after 1.3 and 0.75 %."""
 GOAL_LEVELS = 11
 LARGE_GOAL_LEVELS = 12
 """Of a queue with more indices than the default: its tables are read through more levels."""

@@ -61,7 +61,7 @@ CONTROL = Design(
         "queue.ingress.data",
         *(f"queue.enqueue.{name}" for name in ("f_data", "d_data", "d_key", "d_missing")),
     ),
-    added={"formal_top": ("control_invariant.vh", "departure_invariant.vh")},
+    added={"formal_top": ("control_invariant.vh", "departure_invariant.vh", "numbers_invariant.vh")},
     words=_WITH_MEMORIES,
     without=(_AXIS_STABILITY,),
 )
@@ -75,7 +75,8 @@ PROOFS = (
     Proof(
         "control",
         "no slot is both free and queued, no buffer is lost, at most one unlocked update an index, every "
-        "update is settled as exactly one thing, none departs before its end; any mode, any command",
+        "update is settled as exactly one thing, none departs before its end, results of numbered sums have "
+        "numbers without gaps; any mode, any command",
         CONTROL,
         induction=4,
         assumptions=(_GEOMETRY,),
@@ -93,6 +94,16 @@ PROOFS = (
         induction=5,
         assumptions=(
             "frames come in one after the other; a command waits while one teaches (`control` checks it)",
+        ),
+    ),
+    Proof(
+        "windows",
+        "no numbered contribution is taken twice, and none within the window is refused that was not taken",
+        Design("windows_top.v", added={"olaf_windows": ("windows_once.vh",)}),
+        induction=4,
+        assumptions=(
+            "an update is looked up, compared, then taken at most once; it is known of whose members "
+            "something was taken (`control` proves both)",
         ),
     ),
     Proof(

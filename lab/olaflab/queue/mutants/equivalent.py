@@ -26,6 +26,8 @@ _SAME_MAGNITUDE = (
     "two operands of the same magnitude are the same exponent and fraction, whichever of them counts as the "
     "larger; signs are not part of what is put in order here"
 )
+_ZERO = "it is 0 as it stands"
+_SHIFTED_OUT = "what is before the window is shifted further left, and only the window's bits are used"
 
 ARGUMENTS: dict[str, str] = {
     **{
@@ -41,5 +43,9 @@ ARGUMENTS: dict[str, str] = {
     "olaf_merge.v: constant: waits: 1'd1": _WAITS_AT_RESET,
     "olaf_filled.v: constant: of_arriving: {COUNT_BITS{1'd0}}": _LAST_FOUR,
     "olaf_filled.v: stuck: of_arriving: '0": _LAST_FOUR,
+    "olaf_windows.v: constant: shifted: {{(WIDTH + PLACE_BITS){1'd1}}, earlier, 1'b1} << distance": (
+        _SHIFTED_OUT
+    ),
+    "olaf_settings.v: stuck: after_reset[`OLAF_SETTINGS_STALE_BOUND]: '0": _ZERO,
     "olaf_fp32_add.v: boundary: swap: left <= right": _SAME_MAGNITUDE,
 }

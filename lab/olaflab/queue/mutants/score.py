@@ -33,7 +33,7 @@ GEOMETRIES = (
     Geometry(indices=9, slots=8, beats=24),
 )
 """Small, so that every corner is met soon; every adder latency."""
-_FRAMES_OF_A_SEED = 300
+_FRAMES_OF_A_SEED = 600
 _TRIES_OF_A_SEED = 300
 _SECONDS_OF_A_SEED = 10.0
 """Of processor time; a seed takes about one."""

@@ -32,7 +32,7 @@ struct Engine::Attached final : Sink {
         : engine(engine), number(number), port(std::move(port)) {}
 
     void frame(const uint8_t *frame, size_t length) override {
-        engine.wiring_->arrived(number, frame, length, engine.now());
+        engine.wiring_->arrived(number, frame, length, engine.arrived_);
     }
 
     Engine &engine;
@@ -98,7 +98,8 @@ void Engine::act(const std::function<void(Wiring &)> &action) {
         for (auto &[number, attached] : ports_) {
             if (!attached->watched && wiring_->ready()) watch(*attached);
         }
-        if (!exclusive_) settle();
+        if (exclusive_) return;  // the packet thread sleeps until it is not
+        settle();
     }
     // The packet thread may sleep longer than what this changed allows.
     wake();
@@ -151,6 +152,7 @@ void Engine::settle() {
 }
 
 void Engine::receive(Attached &attached) {
+    arrived_ = now();
     try {
         attached.port->receive(attached);
         if (!attached.port->broken) return;

@@ -99,6 +99,7 @@ class Engine {
     std::atomic<uint64_t> wait_{NEVER};
     std::vector<Attached *> unflushed_;
     uint64_t began_;
+    uint64_t arrived_ = 0;  // when the port whose turn it is was looked at
     int epoll_, wakeup_;
 };
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "processor_time.h"
@@ -118,13 +117,12 @@ void QueueStage::write(uint32_t offset, uint32_t value) {
 
 void QueueStage::take_all(const Leave &leave) {
     olaf_tuser tuser;
-    const uint8_t *frame;
+    uint8_t *frame;
     uint64_t first, last;
     while (size_t length = library_.take(queue_, &tuser, &frame, &first, &last)) {
-        out_.resize(OLAF_SHIM_BYTES + length);
-        olaf_shim_write(&tuser, out_.data());
-        std::memcpy(out_.data() + OLAF_SHIM_BYTES, frame, length);
-        leave(out_.data(), out_.size(), first, last);
+        uint8_t *begin = frame - OLAF_SHIM_BYTES;
+        olaf_shim_write(&tuser, begin);
+        leave(begin, OLAF_SHIM_BYTES + length, first, last);
     }
 }
 

@@ -79,7 +79,6 @@ class QueueStage {
 
     QueueLibrary library_;
     olaf_queue *queue_;
-    std::vector<uint8_t> out_;
     bool busy_ = false;
     uint64_t origin_ = 0;  // the ns at which cycle 0 was, or would have been
 };

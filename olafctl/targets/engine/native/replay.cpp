@@ -28,9 +28,7 @@ class Session {
     // Run the complete records that are there; an empty answer, or what is wrong with them.
     std::string run(Network &network) {
         entered_ = processor_ns();
-        std::string wrong = run_all(network);
-        spent_ += processor_ns() - entered_;
-        return wrong;
+        return run_all(network);
     }
 
     void finish(Network &network) { network.finish(deliver_); }
@@ -77,7 +75,9 @@ class Session {
     void advance(Network &network, uint64_t time) {
         network.run_until(time, deliver_);
         uint64_t now = processor_ns();
-        Answer answer{network.next(), spent_ + now - entered_, now - began_};
+        spent_ += now - entered_;
+        entered_ = now;
+        Answer answer{network.next(), spent_, now - began_};
         append({time, ADVANCE, sizeof answer}, reinterpret_cast<const uint8_t *>(&answer));
     }
 
