@@ -2,10 +2,6 @@
 numpy alone: advantage actor-critic and deep Q-learning. Small enough for a hundred trainings on a laptop.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,18 +84,6 @@ class Network:
         return np.concatenate([part.ravel() for part in parts])
 
 
-class Learner(Protocol):
-    """One worker."""
-
-    network: Network
-    rate: float
-    """Of Adam."""
-    poles: Poles
-
-    def gradient(self, weights: Array, version: int) -> Array:
-        """Play with ``weights``, of this version, and learn from it: the loss's gradient there."""
-
-
 class ActorCritic:
     """Advantage actor-critic: 8 poles, 8 steps a gradient."""
 
@@ -173,63 +157,6 @@ class DeepQ:
         places = (self._held + np.arange(len(states))) % self._MEMORY
         self._memory[places] = np.column_stack([states, after, right, fell])
         self._held += len(states)
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """One training."""
-
-    iterations: int | None
-    """Until the mean return of the newest episodes was the goal; None if it never was."""
-    curve: list[float]
-    """That mean, every ``EVERY`` iterations."""
-
-
-EVERY = 50
-_EPISODES = 40
-
-
-def train(
-    make: Callable[[int], Learner],
-    each: int,
-    stale: Callable[[np.random.Generator], int],
-    most: int,
-    goal: float,
-    seed: int,
-    workers: int = 4,
-) -> Learnt:
-    """Train up to ``most`` iterations, each of which applies the mean of ``each`` gradients by Adam.
-
-    ``stale`` draws how many versions old the weights of a gradient are.
-    """
-    random = np.random.default_rng([seed, 1])
-    learners = [make(1000 * seed + number) for number in range(workers)]
-    versions = [learners[0].network.begin(random)]
-    first, second = np.zeros_like(versions[0]), np.zeros_like(versions[0])
-    turn, curve, reached = 0, list[float](), None
-    newest = list[float]()
-    for number in range(1, most + 1):
-        total = np.zeros_like(first)
-        for _ in range(each):
-            learner = learners[turn % workers]
-            turn += 1
-            old = min(stale(random), len(versions) - 1)
-            total += learner.gradient(versions[-1 - old], number - 1 - old)
-            newest += learner.poles.returns
-            learner.poles.returns.clear()
-        mean = total / each
-        first, second = 0.9 * first + 0.1 * mean, 0.999 * second + 0.001 * mean**2
-        step = (first / (1 - 0.9**number)) / (np.sqrt(second / (1 - 0.999**number)) + 1e-8)
-        versions = [*versions[-63:], versions[-1] - learners[0].rate * step]
-        newest = newest[-_EPISODES:]
-        score = float(np.mean(newest)) if len(newest) == _EPISODES else 0.0
-        if number % EVERY == 0:
-            curve.append(score)
-        if reached is None and score >= goal:
-            reached = number
-        if reached is not None and number % EVERY == 0:
-            break
-    return Learnt(reached, curve)
 
 
 def _softmax(values: Array) -> Array:

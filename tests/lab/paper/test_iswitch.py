@@ -1,19 +1,23 @@
 """iSwitch's evaluation: what is fitted, what is predicted, and what the tables say of it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
 
 from olafctl.errors import BadInput
-from olaflab.model.iterations import Approach, Software
+from olaflab.model.iterations import Approach, Course, Software
 from olaflab.paper.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
 from olaflab.paper.iswitch.costs import Costs, Variant
 from olaflab.paper.iswitch.published import WORKLOADS, Switch, Workload
+from olaflab.training.staled.poles import ActorCritic, DeepQ
+from olaflab.training.staled.train import Task
 
 SMALL = WORKLOADS[2:]
 """Whose iterations take a few ms to simulate."""
@@ -83,6 +87,7 @@ def rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No fit: the costs above."""
     monkeypatch.setattr(synchronous, "fit", lambda: (COSTS, (COSTS,)))
     monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
+    monkeypatch.setattr(costs, "fitted", lambda *given: COSTS)
 
 
 @pytest.mark.usefixtures("rounded")
@@ -166,3 +171,44 @@ def test_one_command_writes_the_page_with_its_pictures(
     assert "does not hold: A2C: iSW's speedup" in page and "Not run" in page
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"iswitch-synchronous.svg", "iswitch-scale.png", "iswitch-synchronous-table4.csv"} <= names
+
+
+def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And finds what it would have found otherwise."""
+    tasks = {"A2C": Task(ActorCritic, 20.0, 10, 160, 10), "DQN": Task(DeepQ, 15.0, 10, 160, 10, times=2)}
+    monkeypatch.setattr(learning, "TASKS", tasks)
+    monkeypatch.setattr(learning, "staleness", lambda *_: Course(np.zeros(2), np.array([1, 3, 0]), 0, 0))
+    said: list[str] = []
+
+    def until_the_third(step: str) -> None:
+        said.append(step)
+        if sum(", seed" in each for each in said) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "interrupted"))
+    with pytest.raises(KeyboardInterrupt):
+        learning.measure(COSTS, 2, until_the_third)
+    again: list[str] = []
+    found = learning.measure(COSTS, 2, again.append)
+    assert [each.endswith("trained before") for each in again if ", seed" in each] == [True] * 3 + [
+        False
+    ] * 21
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "other"))
+    assert found == learning.measure(COSTS, 2, again.append)
+    assert found["learners"]["DQN"]["seeds"] == 4 and found["learners"]["A2C"]["seeds"] == 2
+    ways = found["learners"]["A2C"]["ways"]
+    assert ways["Async iSW"]["staleness"] == 0.75 and len(ways["Async PS"]["iterations"]) == 2
+    (tmp_path / learning.FILE).write_text(json.dumps(found))
+    monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
+    data = curves.measure(tmp_path, 1, print)
+    rows = curves.section(data).tables["iterations"].rows
+    assert [row[0] for row in rows] == ["A2C"] * 4 + ["DQN"] * 4
+    curves.draw(data, tmp_path / "figure.png")
+    assert (tmp_path / "figure.svg").is_file()
+
+
+def test_computing_that_makes_the_servers_iteration_exact() -> None:
+    exact = costs.fitted(SMALL, Variant(), costs.BASES["PS exact"])
+    for workload in SMALL:
+        ours = predicted.period(Approach.SERVER, workload, exact).whole
+        assert ours == pytest.approx(workload.period(workload.baselines.server), rel=1e-6)

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,8 @@ WORKERS = 4
 LOSSES = (0.0, 0.001, 0.01, 0.05)
 SIZES = (40_980, 161_308)
 """Bytes of PPO's gradient, and of DDPG's."""
+_ROUNDS, _REPEATS = 10, 5
+"""Of --wire."""
 RACKS = ((4,), (3, 1), (3, 3), (3, 3, 3, 3))
 
 
@@ -35,9 +39,19 @@ RACKS = ((4,), (3, 1), (3, 3), (3, 3, 3, 3))
     "--trainings",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Train synchronously and asynchronously instead, half an hour of one core, and keep it likewise.",
+    help="Train synchronously and asynchronously instead, an hour of one core, and keep it likewise.",
 )
-@click.option("--seeds", type=click.IntRange(2), default=10, show_default=True, help="Of --trainings.")
+@click.option("--seeds", type=click.IntRange(2), default=4, show_default=True,
+              help="Of --trainings on MuJoCo; three times as many of the others.")  # fmt: skip
+@click.option(
+    "--wire",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Measure a parameter server, gloo's ring and iSwitch's rounds instead, side by side, of hosts in "
+    "namespaces through an engine, as root, and keep it likewise.",
+)
+@click.option("--target", "targets", type=click.Choice(("twin", "software")), multiple=True,
+              default=("twin", "software"), show_default=True, help="Engines of --wire.")  # fmt: skip
 @json_option("Print the measurements as JSON; times in ns.")
 def command(
     rounds: int,
@@ -46,6 +60,8 @@ def command(
     hosts: Path | None,
     trainings: Path | None,
     seeds: int,
+    wire: Path | None,
+    targets: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run iSwitch's rounds against their model and over lossy links.
@@ -53,17 +69,22 @@ def command(
     The queue is the real Verilog, Verilated; links of 10 Gb/s and 500 ns are models in virtual time. One
     round of a gradient is compared with the event-level model, in which `olafctl reproduce iswitch` measures.
     Exit code 1 when the two differ, a result is not the exact sum of one contribution of each worker, or a
-    round does not end.
+    round does not end. An interrupted --trainings goes on where it was. It and --wire need
+    pip install ./sdk './lab[train]'.
 
     \b
       olafctl bench iswitch
       olafctl bench iswitch --hosts docs/reproduction/iswitch-hosts.json
     """
-    if hosts is not None or trainings is not None:
-        if hosts is not None:
-            _keep(hosts, _measured_hosts(), as_json)
-        if trainings is not None:
-            _keep(trainings, _trained(seeds), as_json)
+    measured = (
+        (hosts, _measured_hosts),
+        (trainings, partial(_trained, seeds)),
+        (wire, partial(_wired, targets)),
+    )
+    if any(path is not None for path, _ in measured):
+        for path, measure in measured:
+            if path is not None:
+                _keep(path, measure(), as_json)
         return
     from olafctl.queue.verilate import build_queue
     from olaflab.model.agreement.iterations import compare
@@ -105,8 +126,19 @@ def _trained(seeds: int) -> dict[str, Any]:
     from olaflab.paper.iswitch import learning
     from olaflab.paper.iswitch.synchronous import fit
 
+    if missing := [name for name in ("gymnasium", "mujoco") if find_spec(name) is None]:
+        what = f"the trainings need {missing[0]}"
+        raise MissingTool(Problem(what, remedy="pip install './lab[train]'"))
     log_progress("costs of software, fitted to the paper's baselines")
     return learning.measure(fit()[0], seeds, log_progress)
+
+
+def _wired(targets: tuple[str, ...]) -> dict[str, Any]:
+    if missing := [name for name in ("olaf", "torch") if find_spec(name) is None]:
+        raise MissingTool(Problem(f"--wire needs {missing[0]}", remedy="pip install ./sdk './lab[train]'"))
+    from olaflab.paper.iswitch import wire
+
+    return wire.measure(targets, _ROUNDS, _REPEATS, log_progress)
 
 
 def _keep(path: Path, found: dict[str, Any], as_json: bool) -> None:

@@ -56,7 +56,29 @@ def section(data: Data) -> Section:
         "table3": _table3(data["periods"]),
         "staleness": _table_of_staleness(data["staleness"]),
     }
-    return Section(tables, {"holds": dict(_statements(data["periods"])), "jitter": f"{50 * JITTER:.0f}"})
+    return Section(
+        tables,
+        {
+            "holds": dict(_statements(data["periods"])),
+            "jitter": f"{50 * JITTER:.0f}",
+            "ddpg": _ddpg(data["periods"]["fitted"]["DDPG"]),
+        },
+    )
+
+
+def _ddpg(ours: Mapping[str, Any]) -> dict[str, float]:
+    """ms: of the paper's Async PS and of a synchronous iteration, ours, and where the order turns."""
+    workload = next(each for each in WORKLOADS if each.name == "DDPG")
+    base, switch = workload.baselines, workload.switch
+    return {
+        "paper": base.server_async,
+        "four": WORKERS * base.server_async,
+        "synchronous": workload.period(base.server),
+        "server": ours["Async PS"]["whole"],
+        "switch": ours["Async iSW"]["whole"],
+        "turns": ours["Async iSW"]["whole"] * switch.iterations_async / base.iterations_async,
+        "discarded": 100 * (1 - ours["Async PS"]["whole"] / base.server_async),
+    }
 
 
 def _paper(workload: Workload) -> dict[str, tuple[float, float]]:
@@ -74,10 +96,12 @@ def _table5(periods: Mapping[str, Any]) -> Table:
         rewards = (workload.baselines.rewards[2], workload.switch.rewards[1])
         for (approach, (paper, iterations)), reward in zip(_paper(workload).items(), rewards, strict=True):
             row = [workload.name, approach, f"{reward:.2f}", f"{iterations / 1e6:.2f}", f"{paper:.2f}"]
+            row.append(f"{paper * iterations / 3.6e6:.2f}")
             for by_name in periods.values():
                 ours = by_name[workload.name][approach]
                 row += [
                     f"{ours['whole']:.2f}",
+                    f"{ours['whole'] * iterations / 3.6e6:.2f}",
                     f"{100 * (ours['whole'] / paper - 1):+.0f} %",
                     f"{ours['staleness']:.2f}",
                 ]
@@ -88,9 +112,10 @@ def _table5(periods: Mapping[str, Any]) -> Table:
         "reward (paper)",
         "million iterations (paper)",
         "ms an iteration (paper)",
+        "hours (paper)",
     ]
     for name in periods:
-        heads += [f"ms {MODELS[name]}", "from the paper's", "mean staleness"]
+        heads += [f"ms {MODELS[name]}", "hours", "from the paper's", "mean staleness"]
     return Table(
         f"Asynchronous: iSwitch table 5, S = {BOUND}; an iteration of PS has one gradient, of iSW {WORKERS}",
         heads,

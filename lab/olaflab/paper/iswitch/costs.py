@@ -84,13 +84,21 @@ def aggregation(approach: Approach, workload: Workload, variant: Variant, softwa
     return float(run(job).updates[0]) / MS
 
 
-def fitted(workloads: Sequence[Workload], variant: Variant) -> Costs:
-    """The costs with the least squares of relative errors (Levenberg and Marquardt)."""
+BASES = {
+    "least squares of both": (1.0, 1.0),
+    "PS exact": (1.0, 0.0),
+    "AR exact": (0.0, 1.0),
+}
+"""How computing may be taken from what a parameter server and all-reduce leave over: the weight of each."""
+
+
+def fitted(workloads: Sequence[Workload], variant: Variant, base: tuple[float, float] = (1.0, 1.0)) -> Costs:
+    """The costs with the least squares of relative errors (Levenberg and Marquardt); ``base`` is of BASES."""
 
     def predicted(logarithms: NDArray[np.float64]) -> Costs:
         message, byte = np.exp(logarithms)
         software = Software(message, byte=byte, whole=variant.whole, duplex=variant.duplex)
-        return _computing(workloads, variant, software)
+        return _computing(workloads, variant, software, base)
 
     def errors(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
         costs = predicted(logarithms)
@@ -107,12 +115,15 @@ def best(workloads: Sequence[Workload]) -> tuple[Costs, Sequence[Costs]]:
     return min(found, key=lambda costs: costs.error), found
 
 
-def _computing(workloads: Sequence[Workload], variant: Variant, software: Software) -> Costs:
-    """The computing for which the relative errors of the two approaches are least."""
+def _computing(
+    workloads: Sequence[Workload], variant: Variant, software: Software, base: tuple[float, float]
+) -> Costs:
+    """The computing for which the relative errors of the two approaches, so weighted, are least."""
     computing = {}
     for workload in workloads:
         known, ours = _baselines(workload, variant, software)
-        computing[workload.name] = max(float(((known - ours) / known**2).sum() / (1 / known**2).sum()), 0.1)
+        weights = np.array(base) / known**2
+        computing[workload.name] = max(float(((known - ours) * weights).sum() / weights.sum()), 0.1)
     return Costs(variant, software, computing, 0.0)
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from olaflab.model import iterations
 from olaflab.paper.experiment import Data, Experiment, Progress, Section
-from olaflab.paper.iswitch import asynchronous, curves, hosts, learning, scale, synchronous
+from olaflab.paper.iswitch import asynchronous, curves, hosts, learning, scale, synchronous, wire
 
 _CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(iterations.__file__))
 
 
 def experiments(kept: Path) -> Sequence[Experiment]:
     """All of them; ``kept`` is where measured hosts and trainings are."""
-    measured, learnt = kept / hosts.FILE, kept / learning.FILE
+    measured, learnt, wired = kept / hosts.FILE, kept / learning.FILE, kept / wire.FILE
 
     def one(
         name: str,
@@ -21,9 +21,9 @@ def experiments(kept: Path) -> Sequence[Experiment]:
         measure: Callable[[Path, int, Progress], Data],
         section: Callable[[Data], Section],
         draw: Callable[[Data, Path], None] | None,
-        reads: Path = measured,
+        *reads: Path,
     ) -> Experiment:
-        files = [reads] if reads.is_file() else []
+        files = [each for each in reads or (measured,) if each.is_file()]
         return Experiment(f"iswitch-{name}", title, (*_CODE, *files), partial(measure, kept), section, draw)
 
     return (
@@ -33,6 +33,8 @@ def experiments(kept: Path) -> Sequence[Experiment]:
             synchronous.measure,
             synchronous.section,
             synchronous.draw,
+            measured,
+            wired,
         ),
         one(
             "asynchronous",

@@ -37,7 +37,7 @@ def measure(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[
             raise OlafError(Problem(str(error), "loopback")) from error
     slope, begin = np.polyfit([4 * values for values in found], [1e9 * each for each in found.values()], 1)
     return {
-        "machine": _machine(),
+        "machine": machine(),
         "updates": updates,
         "rounds": rounds,
         "seconds": {str(values): each for values, each in found.items()},
@@ -66,7 +66,7 @@ def costs(kept: dict[str, Any], fitted: Costs) -> Costs:
     return Costs(Variant(whole=False), software, fitted.computing, 0.0)
 
 
-def _machine() -> str:
+def machine() -> str:
     """The processor and the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -4,16 +4,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cache as once
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from olafctl import plotting
 from olaflab import pictures
 from olaflab.model.iterations import Approach, Network
 from olaflab.paper.experiment import Data, Progress, Section, Table
-from olaflab.paper.iswitch import costs, hosts, predicted
+from olaflab.paper.iswitch import costs, hosts, predicted, wire
 from olaflab.paper.iswitch.costs import NETWORK, Costs
 from olaflab.paper.iswitch.predicted import Period
-from olaflab.paper.iswitch.published import REDUCTION, REDUCTION_RING, SHARES, WORKLOADS, Workload
+from olaflab.paper.iswitch.published import (
+    REDUCTION,
+    REDUCTION_RING,
+    SHARES,
+    SHORTER,
+    WORKERS,
+    WORKLOADS,
+    Workload,
+)
 
 SYNCHRONOUS = {Approach.SERVER: "PS", Approach.RING: "AR", Approach.ENGINE: "iSW"}
 _JUMBO = Network(beats=142)
@@ -51,6 +60,11 @@ def measure(kept: Path, runs: int, progress: Progress) -> Data:
         }
     progress("variants, and the network alone")
     found["variants"] = [_variant(each) for each in every]
+    found["bases"] = {
+        name: _variant(costs.fitted(WORKLOADS, Costs.of_json(found["costs"]["fitted"]).variant, base))
+        for name, base in costs.BASES.items()
+    }
+    found["wire"] = wire.load(kept)
     found["limits"] = {
         workload.name: {
             "limit": predicted.limit(workload, NETWORK),
@@ -84,14 +98,20 @@ def section(data: Data) -> Section:
         "table3": _table3(found),
         "parts": _parts(found),
         "variants": _variants(data["variants"]),
+        "bases": _bases(data["bases"]),
         "limits": _limits(data["limits"], found),
     }
+    if data["wire"] is not None:
+        tables["wire"] = _wire(data["wire"])
     return Section(
         tables,
         {
             "fitted": Costs.of_json(data["costs"]["fitted"]),
             "hosts": data["hosts"],
+            "wire": data["wire"],
+            "a2c": _a2c(found["fitted"]["A2C"]),
             "holds": dict(_statements(found)),
+            "shorter": _shorter(found["fitted"]),
             "share": _range(share for name in ("PS", "AR") for share in _shares(found["fitted"], name)),
         },
     )
@@ -191,6 +211,62 @@ def _variants(variants: list[dict[str, Any]]) -> Table:
     return Table("What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows)
 
 
+def _bases(bases: Mapping[str, Any]) -> Table:
+    rows = [
+        [
+            name,
+            f"{100 * each['costs']['error']:.1f}",
+            f"{each['costs']['computing']['A2C']:.2f}",
+            *(
+                f"{speedup:.2f} ({_percent(speedup / workload.speedups[1] - 1)})"
+                for workload, speedup in zip(WORKLOADS, each["speedups"].values(), strict=True)
+            ),
+        ]
+        for name, each in bases.items()
+    ]
+    speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
+    heads = ("computing from", "error of PS and AR, %", "A2C's computing, ms", *speedups)
+    return Table("How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows)
+
+
+def _a2c(each: Mapping[str, Period]) -> dict[str, float]:
+    """The parts of A2C's predicted speedup, and the computing from which on it is within 15 %."""
+    server, switch = each["PS"].aggregation, each["iSW"].aggregation
+    most = 1.15 * next(one.speedups[1] for one in WORKLOADS if one.name == "A2C")
+    return {
+        "computing": each["PS"].whole - server,
+        "server": server,
+        "ring": each["AR"].aggregation,
+        "switch": switch,
+        "most": most,
+        "enough": (server - most * switch) / (most - 1),
+    }
+
+
+def _wire(kept: Mapping[str, Any]) -> Table:
+    """Medians; beside them what all that the busiest host sends takes on its link."""
+    rows = []
+    for target, by_name in kept["ms"].items():
+        for name, ways in by_name.items():
+            link = 8000 * kept["bytes"][name] / (1e6 * kept["rate"])
+            times = [median(ways[way]) for way in wire.WAYS]
+            limits = (
+                f"{link * (WORKERS + 1):.0f}",
+                f"{link * 2 * (WORKERS - 1) / WORKERS:.0f}",
+                f"{link:.0f}",
+            )
+            each = [f"{time:.0f} ({limit})" for time, limit in zip(times, limits, strict=True)]
+            rows.append([name, target, *each, *(f"{times[0] / time:.2f}" for time in times[1:])])
+    heads = (
+        "gradient of",
+        "engine",
+        *(f"{way}, ms (link alone)" for way in wire.WAYS),
+        "AR, times as fast as PS",
+        "iSW",
+    )
+    return Table(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
+
+
 def _limits(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
     rows = []
     for workload in WORKLOADS:
@@ -239,6 +315,15 @@ def _statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
             f"{workload.name}: iSW aggregates in {100 * less:.1f} % less than PS, {_percents(REDUCTION)} ± 5",
             low - 0.05 <= less <= high + 0.05,
         )
+
+
+def _shorter(by_name: Mapping[str, Mapping[str, Period]]) -> dict[str, str]:
+    """By how much iSW's iterations are shorter, beside the paper's range."""
+    return {
+        name: f"{_range(1 - each['iSW'].whole / each[name].whole for each in by_name.values())} % "
+        f"(paper {_percents(SHORTER[name])})"
+        for name in SHORTER
+    }
 
 
 def _shares(by_name: Mapping[str, Mapping[str, Period]], approach: str) -> list[float]:

@@ -1,0 +1,1 @@
+"""Four small learners in numpy, each a worker of a synchronous or asynchronous training with old weights."""
