@@ -50,7 +50,7 @@ def command(
     Learners, their times and costs are virtual, so a seed gives the same run again. A finished run is kept:
     an interrupted command goes on where it was. Intervals are of 95 % over seeds (Student's t), differences
     are taken seed by seed, and where an interval holds 0 no difference is shown.
-    All but fig2 and fig8 need PyTorch and MuJoCo: pip install ./sdk './lab[train]' 'gymnasium[mujoco]'.
+    All but fig2 and fig8 need PyTorch and MuJoCo: pip install ./sdk './lab[train]'.
 
     \b
       olafctl bench stellaris
@@ -70,7 +70,7 @@ def command(
                 report.write(found[-1], out)
     except ImportError as error:
         what = f"the bench needs {error.name}"
-        remedy = "pip install ./sdk './lab[train]' 'gymnasium[mujoco]'"
+        remedy = "pip install ./sdk './lab[train]'"
         raise MissingTool(Problem(what, remedy=remedy)) from error
     if as_json:
         runs = [asdict(run) for run in bench.made]
