@@ -19,6 +19,7 @@ _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 @click.command()
 @click.argument("testbed", default="laptop")
 @click.option("--frames", type=click.IntRange(64), default=300_000, show_default=True, help="In process.")
+@click.option("--size", type=int, default=256, show_default=True, help="Bytes of each update on veths.")
 @click.option("--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="On veths.")
 @click.option(
     "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
@@ -42,6 +43,7 @@ _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 def command(
     testbed: str,
     frames: int,
+    size: int,
     window: int,
     seconds: float,
     runs: int,
@@ -54,7 +56,7 @@ def command(
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
     process, in processor time of one core, with a profile by part; and over veths in wall time, the targets
-    in turn. Updates have 256 bytes, and 9,036 in slots of 142 beats.
+    in turn. In process updates have 256 bytes, and 9,036 in slots of 142 beats.
 
     Over veths a share of each frame's time is the kernel's: the engine's processor time says how much, and
     how many frames a second one core has the time for. At 90 % of its rate the target software must lose
@@ -82,22 +84,22 @@ def command(
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
-    for size, each in ((256, bed), (9036, jumbo)):
-        updates = throughput.updates(each, size)
+    updates = throughput.updates(bed, size)
+    for length, each in ((256, bed), (9036, jumbo)):
+        sent = throughput.updates(each, length)
         for target in in_process.QUEUES:
             with in_process.engine_of(each, target, log_progress) as engine:
-                log_progress(f"{target}, {size} bytes, in process")
+                log_progress(f"{target}, {length} bytes, in process")
                 count = frames if target == "software" else frames // 20
-                engine.rate(updates, count // 10)
-                rate = max(engine.rate(updates, count) for _ in range(3))
-                profile = asdict(engine.profile(updates, count // 4))
-            results[f"{target}, {size} bytes, in process"] = {
+                engine.rate(sent, count // 10)
+                rate = max(engine.rate(sent, count) for _ in range(3))
+                profile = asdict(engine.profile(sent, count // 4))
+            results[f"{target}, {length} bytes, in process"] = {
                 "frames_per_second": rate,
-                "gigabits_per_second": rate * size * 8 / 1e9,
+                "gigabits_per_second": rate * length * 8 / 1e9,
                 "ns": profile,
             }
     with ExitStack() as stack:
-        updates = throughput.updates(bed, 256)
         names = ["software", "twin", *([compare] if compare else [])]
         targets = {
             name: stack.enter_context(throughput.deployed(replace(bed, target=name), log_progress))
@@ -117,7 +119,7 @@ def command(
                 seconds,
             )
             for name, made in done.runs.items():
-                results[f"{name}, 256 bytes, veth"] = _over(made)
+                results[f"{name}, {size} bytes, veth"] = _over(made)
             for name in names[1:]:
                 of_core = [
                     median(run.user_ns + run.kernel_ns for run in done.runs[each])
@@ -135,7 +137,7 @@ def command(
                 software, throughput.ends(software, bed), updates, hold, _MOST_UNDER_WAY, rate
             )
             memory.append(sum(part.memory_info().rss for part in throughput.engine_processes(software)))
-            results["software, 256 bytes, veth, 90 %"] = {**_over([held]), "rss_bytes": memory}
+            results[f"software, {size} bytes, veth, 90 %"] = {**_over([held]), "rss_bytes": memory}
     if as_json:
         print_json(results)
         return
