@@ -35,6 +35,8 @@ GEOMETRIES = (
 """From one index and one slot to a thousand, with and without jumbo frames, every adder latency."""
 _WINDOW_FRAMES = 150
 _WEIGHED_FRAMES = 80
+_OLDER_ACKS = 24
+"""Of these the engine believes the last ones: it doubts sixteen in a row."""
 _STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
 """Ways to write a register, all bytes of it in the end."""
 
@@ -139,7 +141,10 @@ def _windows(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
 
 
 def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) -> None:
-    """Updates that are weighed by their staleness, then some that are too old, with few ACKs between them."""
+    """Updates that are weighed by their staleness, then some that are too old, with few ACKs between them.
+
+    Each time the server begins again.
+    """
     comparison.set(stale_shifts_low=pick.getrandbits(32), stale_shifts_high=pick.getrandbits(32))
     for acks, behind, bound in ((0.3, pick.choice((0, 1)), 65535), (0.03, 40, pick.choice((0, 1, 3)))):
         traffic = Traffic(pick.getrandbits(32), geometry, 1, 40, acks=acks, behind=behind)
@@ -148,6 +153,8 @@ def _weights(comparison: Comparison, geometry: Geometry, pick: random.Random) ->
         comparison.command(Command.SET, index, index, settings)
         for _ in range(_WEIGHED_FRAMES):
             comparison.offer(*traffic.beats())
+        for frame in traffic.begin_again(_OLDER_ACKS):
+            comparison.offer(*frame)
         comparison.settle()
     # Where there is one for every number, the first index' row is also that of the first index there is not.
     comparison.command(Command.GET, 0, 0, settings)

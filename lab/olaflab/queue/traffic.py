@@ -1,7 +1,7 @@
 """Random traffic for the queue: every kind of update and of other frame, good ones and all sorts of bad."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -156,6 +156,12 @@ class Traffic:
             return self._random.choices([make for _, make in self._bad], weights)[0]()
         return self._update()
 
+    def begin_again(self, acks: int) -> Iterator[Frame]:
+        """The server begins again, with older weights: so many ACKs of the first index in a row."""
+        self._policy -= self._random.choice((20, 300, 20_000))
+        for number in range(acks):
+            yield self._ack_of(self.indices[0], self._policy + number // 8)
+
     def beats(self) -> tuple[Sidecar, bytes, list[int] | None]:
         """The next frame, now and then as whole beats with holes in their tkeep."""
         sidecar, frame = self.frame()
@@ -229,15 +235,19 @@ class Traffic:
         shown = self._policy - pick.choice((0, 0, 0, 0, 1, 1 << 15))
         # Mostly of one index, so that many come in a row.
         every = (*self.indices, self._geometry.indices, 65535)
-        of = pick.choice(every) if pick.random() < 0.4 else self.indices[0]
+        sidecar, frame = self._ack_of(pick.choice(every) if pick.random() < 0.4 else self.indices[0], shown)
+        short = pick.random() < 0.02
+        return replace(sidecar, src=pick.getrandbits(16)), frame[:-1] if short else frame
+
+    def _ack_of(self, index: int, version: int) -> Frame:
+        pick = self._random
         sidecar, frame = update(
-            *(of, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
+            *(index, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
             kind=FrameType.ACK,
-            policy=shown % (1 << 16),
+            policy=version % (1 << 16),
             headers=pick.randbytes(_UDP_END),
         )
-        short = pick.random() < 0.02
-        return replace(sidecar, kind=Kind.ACK, src=pick.getrandbits(16)), frame[:-1] if short else frame
+        return replace(sidecar, kind=Kind.ACK), frame
 
     def _round(self, index: int) -> int:
         """Mostly the round at hand; now and then one that is over, or far from it, or the next."""
