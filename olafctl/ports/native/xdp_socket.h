@@ -78,7 +78,7 @@ class XdpSocket {
 };
 
 // A second socket at the same queue and memory, to send by. Apart from the one that is waited for: the kernel
-// tells whoever waits for a socket of each frame that it has sent.
+// tells each process that waits for a socket of every frame that it has sent.
 class XdpSender {
   public:
     XdpSender(const std::string &interface, uint32_t queue, const XdpSocket &beside);  // likewise

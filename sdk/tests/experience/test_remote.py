@@ -110,7 +110,7 @@ def test_rows_that_wrap_come_whole() -> None:
 def test_a_slow_head_is_not_sent_more_than_a_window_and_nothing_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Six messages of 8 MiB, and a head that answers one after 0.9 s: nobody has lost anything."""
+    """Six messages of 8 MiB, and a head that answers one after 0.9 s: nothing is lost."""
     import zmq
 
     clock = Clock()

@@ -149,7 +149,7 @@ def _together(ranks: Sequence["subprocess.Popen[str]"]) -> Mapping[str, Mapping[
         for rank in ranks:
             out, error = rank.communicate(timeout=_LIMIT)
             if rank.returncode:
-                last = error.strip().splitlines()[-1:] or ["it ended without a word"]
+                last = error.strip().splitlines()[-1:] or ["it exited without output"]
                 raise OlafError(Problem(last[0], "a host of the bench"))
             said.append(json.loads(out))
     except subprocess.TimeoutExpired as error:

@@ -75,7 +75,7 @@ class _Script:
         return self.replica.done or self.replica.failure is not None
 
     def kill(self) -> None:
-        """It is gone without a word."""
+        """It is gone, and tells no other member."""
         self._alive = False
         self.port.close()
 

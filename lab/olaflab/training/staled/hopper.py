@@ -26,7 +26,7 @@ class Normal:
 class ProximalPolicy:
     """Hopper: 512 steps, ten times in parts of 64 rows, a part a gradient.
 
-    A worker plays anew with the weights that it has then, and normalises observations by what it has seen.
+    A worker plays again with the weights that it has then, and normalises observations by what it has seen.
     """
 
     rate = 1e-3

@@ -17,7 +17,7 @@ class Learner(Protocol):
     rate: float
     """Of Adam."""
     returns: list[float]
-    """Of the episodes that ended and nobody has counted."""
+    """Of the episodes that ended and are not counted yet."""
 
     def begin(self, random: np.random.Generator) -> Array:
         """Weights to begin with."""
