@@ -63,5 +63,5 @@ def receive(ends: ways.Head, actors: int, pre: float, learn: float) -> Events:
         ends.receiver.receive(_LOOK)
         bound.check()
     computing[0].join()
-    time.sleep(learn)
+    time.sleep(learn)  # a GPU's work elsewhere, of a stated length
     return Events(happened["begun"], happened["there"], time.perf_counter())

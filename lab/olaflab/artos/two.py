@@ -141,7 +141,7 @@ def _stretch(pool: SharedPool, teams: Sequence[Actors]) -> Stretch:
                 _play(team)
                 played = time.monotonic() - since
             holds.append(played)
-            time.sleep(_LEARNING * played)
+            time.sleep(_LEARNING * played)  # a GPU's work elsewhere, of a stated length
             first = time.monotonic() if update == 0 else first
         updates.append((time.monotonic() - first) / (_REAL_UPDATES - 1))
 

@@ -216,7 +216,7 @@ class Learner:
             while have < self._count * part // self._parts:
                 self._there.acquire()
                 have += 1
-            time.sleep(self._epoch / self._parts)
+            time.sleep(self._epoch / self._parts)  # stated, as on a GPU elsewhere
         time.sleep(self._epoch * (self._epochs - 1))
 
 
