@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from olafctl.cli.numbers import finite
-from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, MissingTool, Problem
+from olaflab.cli.output import show
 
 _MOST = 63
 
@@ -52,10 +53,5 @@ def command(
     if as_json:
         print_json(report.as_json(found))
         return
-    table(found.title, found.heads, [[str(cell) for cell in row] for row in found.rows])
-    for further in found.tables:
-        table(further.title, further.heads, further.rows)
-    click.echo("")
-    for statement, holds in found.holds.items():
-        click.echo(f"{'holds' if holds else 'does not hold'}: {statement}")
+    show(found)
     click.echo(f"\n{', '.join(str(file) for file in files)}")
