@@ -6,7 +6,7 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, log_progress, print_json
-from olafctl.errors import BadInput, MissingTool, Problem
+from olafctl.errors import BadInput, Problem, importing
 from olaflab.cli.output import show
 
 _MOST = 63
@@ -41,13 +41,9 @@ def command(
         numbers = [0]
     if not all(1 <= number <= _MOST for number in numbers):
         raise BadInput(Problem(f"{learners} are no numbers of learners", "--learners", f"give 1 to {_MOST}"))
-    try:
+    with importing("the bench", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import report
         from olaflab.training.staleness import outputs
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"the bench needs {error.name}", remedy="pip install ./sdk './lab[train]'")
-        ) from error
     found = outputs.figure(numbers, followed, seconds, seeds, more, out, log_progress)
     files = report.write(found, out)
     if as_json:

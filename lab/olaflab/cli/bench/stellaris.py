@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import importing
 from olaflab.cli.output import show
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def command(
       olafctl bench stellaris fig6 --environment Walker2d-v5 --seeds 3
     """
     found: list[Figure] = []
-    try:
+    with importing("the bench", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import report
         from olaflab.training.staleness.parts import Bench
 
@@ -70,10 +70,6 @@ def command(
             found.append(bench.figure(part))
             if out is not None:
                 report.write(found[-1], out)
-    except ImportError as error:
-        what = f"the bench needs {error.name}"
-        remedy = "pip install ./sdk './lab[train]'"
-        raise MissingTool(Problem(what, remedy=remedy)) from error
     if as_json:
         runs = [asdict(run) for run in bench.made]
         print_json({"figures": [report.as_json(figure) for figure in found], "runs": runs})

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import importing
 from olaflab.cli.output import show
 
 _SEEDS = {
@@ -54,12 +54,8 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     the end say whether what the paper shows holds here. Needs the SDK (pip install ./sdk) and the extra
     [train].
     """
-    try:
+    with importing("training", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import congestion, learning, rates, report, script, speedup
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
-        ) from error
     makers = {
         "2": learning.figure2,
         "2-equal": rates.equal,
