@@ -10,7 +10,7 @@ import numpy as np
 
 from olafctl import plotting
 from olaflab import pictures
-from olaflab.training.figures.report import Estimate, Figure, Table, estimate
+from olaflab.training.figures.report import Figure, Table, estimate
 from olaflab.training.staleness.compare import SHARED, contradicted, shared, shown, verdict
 from olaflab.training.staleness.rules import PPO, STELLARIS, Rule, Scale, rules
 from olaflab.training.staleness.timeline import COLD, Timed, timed
@@ -232,16 +232,14 @@ def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]
     still, rows, said = means["synchronous"], [], {}
     for name, each in means.items():
         away = estimate(1e3 * (each - still[: len(each)]))
-        rows.append([name, str(_of(each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"])
+        rows.append(
+            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"]
+        )
         if name.startswith("async"):
             statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
             said[statement] = verdict(away)
     title = "(c) KL of each round's policy from the one before, in 10⁻³"
     return Table(title, ("", "KL", "minus synchronous"), rows), said
-
-
-def _of(values: Any) -> Estimate:
-    return estimate(1e3 * values)
 
 
 def _steps() -> list[tuple[int, int]]:
