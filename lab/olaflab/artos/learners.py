@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from olaf.experience import TERMINATED, Ring, Uniform, sample
 from olaf.experience.pipeline import Moments, advantages
 
-from olaflab.training.cartpole import Network, softmax
+from olaflab.training.cartpole import Network
 
 Array = NDArray[np.float64]
 Rows = Mapping[str, Any]
@@ -45,7 +45,7 @@ class PolicyGradient:
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
         outputs = self._network.forward(weights, seen[None])[1][0]
-        odds = softmax(outputs[None, :2])[0]
+        odds = _softmax(outputs[None, :2])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action])), float(outputs[2])
 
@@ -73,7 +73,7 @@ class PolicyGradient:
 
     def _update(self, obs: Array, act: Array, log: Array, advantage: Array, wanted: Array) -> None:
         hidden, outputs = self._network.forward(self.weights, obs)
-        odds, chosen = softmax(outputs[:, :2]), np.eye(2)[act.astype(int)]
+        odds, chosen = _softmax(outputs[:, :2]), np.eye(2)[act.astype(int)]
         ratio = np.exp(np.log((odds * chosen).sum(1)) - log)
         clipped = np.where(advantage > 0, ratio > 1 + self._CLIP, ratio < 1 - self._CLIP)
         slope = np.where(clipped, 0.0, ratio * advantage)[:, None] * (odds - chosen)
@@ -102,7 +102,7 @@ class SoftActorCritic:
         self._sampler: Uniform | None = None
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
-        odds = softmax(self._network.forward(weights, seen[None])[1])[0]
+        odds = _softmax(self._network.forward(weights, seen[None])[1])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action] + 1e-12)), 0.0
 
@@ -123,7 +123,7 @@ class SoftActorCritic:
     def _update(self, rows: Any) -> None:
         obs, after = rows["obs"].astype(float), rows["seen"].astype(float)
         chosen = np.eye(2)[rows["act"]]
-        odds = softmax(self._out(self.weights, after))
+        odds = _softmax(self._out(self.weights, after))
         least = np.minimum(*(self._out(each, after) for each in self._targets))
         following = (odds * (least - self._ENTROPY * np.log(odds + 1e-12))).sum(1)
         wanted = rows["reward"] + self._DISCOUNT * (rows["end"] != TERMINATED) * following
@@ -134,7 +134,7 @@ class SoftActorCritic:
             self._critics[number] = self._steps[number](critic, gradient)
         least = np.minimum(*(self._out(each, obs) for each in self._critics))
         hidden, outputs = self._network.forward(self.weights, obs)
-        odds = softmax(outputs)
+        odds = _softmax(outputs)
         costs = self._ENTROPY * np.log(odds + 1e-12) - least
         slopes = odds * (costs - (odds * costs).sum(1, keepdims=True)) / len(obs)
         gradient = self._network.backward(self.weights, obs, hidden, slopes)
@@ -160,3 +160,9 @@ class _Adam:
         second = self._second / (1 - 0.999**self._number)
         found: Array = weights - self._rate * first / (np.sqrt(second) + 1e-8)
         return found
+
+
+def _softmax(values: Array) -> Array:
+    odds = np.exp(values - values.max(1, keepdims=True))
+    found: Array = odds / odds.sum(1, keepdims=True)
+    return found

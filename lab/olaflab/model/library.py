@@ -1,13 +1,15 @@
 """The native event-level model: built once, and its C interface (``native/simulate.h``) in ctypes."""
 
 import ctypes
+import subprocess
 from functools import cache as once
 from pathlib import Path
 
 import numpy as np
 
 from olafctl import cache, queue, wire
-from olafctl.toolchain import cxx, run
+from olafctl.errors import OlafError, Problem
+from olafctl.toolchain import cxx
 
 NATIVE = Path(__file__).parent / "native"
 """The sources, which ``olaflab.model.agreement.ns3`` builds upon too."""
@@ -184,9 +186,18 @@ def _build() -> Path:
 
     def build(work: Path) -> None:
         units = [str(source) for source in sources if source.suffix == ".cpp"]
-        output = ["-o", str(work / "simulate.so")]
-        command = [*compiler.command, *_FLAGS, f"-I{RULES[0].parent}", *units, *output]
-        run(command, where="compiling the event-level model")
+        command = [
+            *compiler.command,
+            *_FLAGS,
+            f"-I{RULES[0].parent}",
+            *units,
+            "-o",
+            str(work / "simulate.so"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            lines = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
+            raise OlafError(*(Problem(line, "compiling the event-level model") for line in lines))
 
     key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *RULES])
     folder, _ = cache.build_once("simulate", key, build)

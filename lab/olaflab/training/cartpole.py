@@ -98,14 +98,14 @@ class ActorCritic:
         played = []
         for _ in range(self._STEPS):
             states = self.poles.states
-            odds = softmax(self.network.forward(weights, states)[1][:, :2])
+            odds = _softmax(self.network.forward(weights, states)[1][:, :2])
             right = (self._random.random(len(states)) < odds[:, 1]).astype(int)
             played.append((states, right, *self.poles.step(right)))
         states, right, after, fell, ended = (np.concatenate(column) for column in zip(*played, strict=True))
         hidden, outputs = self.network.forward(weights, states)
         cut = self.network.forward(weights, after)[1][:, 2].reshape(self._STEPS, -1)
         advantages = self._returns(cut, fell, ended).ravel() - outputs[:, 2]
-        odds = softmax(outputs[:, :2])
+        odds = _softmax(outputs[:, :2])
         logs = np.log(odds + 1e-12)
         entropy = odds * (logs - (odds * logs).sum(1, keepdims=True))
         actor = (odds - np.eye(2)[right]) * advantages[:, None] + self._ENTROPY * entropy
@@ -159,8 +159,7 @@ class DeepQ:
         self._held += len(states)
 
 
-def softmax(values: Array) -> Array:
-    """Odds, row by row, from values of any size."""
+def _softmax(values: Array) -> Array:
     odds = np.exp(values - values.max(1, keepdims=True))
     found: Array = odds / odds.sum(1, keepdims=True)
     return found
