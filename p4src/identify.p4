@@ -111,7 +111,11 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         meta.kind = KIND_BYPASS;
-        if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
+        if (hdr.vlan.isValid() && hdr.vlan.vid == 0) {
+            // Hosts take such a tag for none, so what is under it must not pass by this engine.
+            meta.refusal = REFUSED_TAG;
+            APPLY_COUNTED(refusals, refusals_counter)
+        } else if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
             meta.punt = 1;
         } else if (hdr.ipv4.isValid()) {
             bit<8> candidate = KIND_BYPASS;

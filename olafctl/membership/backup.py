@@ -49,8 +49,8 @@ def backup(store: MembershipStore, deployment: str, path: Path) -> int:
 def read(path: Path, ground: Ground) -> dict[str, Row]:
     """The rows of a backup.
 
-    Raises BadInput for a file that is damaged, newer than this Olaf, of another deployment, or of a membership
-    that breaks the rules on ``ground``.
+    Raises BadInput for a file that is damaged, newer than this Olaf, of another deployment, or of a
+    membership that breaks the rules on ``ground``.
     """
     rows = _read(path, ground.name)
     try:
