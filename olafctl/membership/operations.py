@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
+from olafctl import quantities
 from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits, rules
 from olafctl.membership.ground import Ground
@@ -184,7 +185,7 @@ class Operations:
                 parent=self._ground.parent_at(wish.port),
                 ip=wish.ip,
                 udp_port=wish.udp_port,
-                mac=wish.mac or default_mac(wish.ip),
+                mac=_mac(wish),
                 port=wish.port,
                 number=there.number if again and there else _free_number(cluster),
                 worker_id=there.worker_id if again and there else wish.worker_id,
@@ -292,6 +293,14 @@ def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
         return []
     what = f"segment {segment} of {cluster.name!r}, whose model has {cluster.segments}"
     return [Problem(what, "segment", f"give 0 … {cluster.segments - 1}")]
+
+
+def _mac(wish: MemberWish) -> str:
+    """The wish's MAC address as all are written, so that one is known again. Raises BadInput."""
+    try:
+        return quantities.mac(wish.mac) if wish.mac else default_mac(wish.ip)
+    except quantities.Unreadable as error:
+        raise BadInput(Problem(error.what, "mac", error.remedy)) from None
 
 
 def _check_unique(membership: Membership, member: Member) -> None:
