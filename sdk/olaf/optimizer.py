@@ -63,8 +63,8 @@ class Link:
         worker.begin(self._base)
         if wait and not worker.wait(wait):
             warnings.warn(
-                f"{wait:g} s brought no answer from the parameter server, or not all weights; training begins "
-                "alone and joins later",
+                f"{wait:g} s brought no answer from the parameter server, or not all weights; training "
+                "begins alone and joins later",
                 stacklevel=3,
             )
         self._begin()
@@ -138,8 +138,8 @@ class Link:
         """Refuse what would be trained and not shared."""
         if sum(flat.real(parameter).numel() for parameter in self._parameters) != len(self._base):
             raise OtherParameters(
-                "a parameter has another size than when the optimiser was attached: close the link and attach "
-                "again, in every worker, for a new model"
+                "a parameter has another size than when the optimiser was attached: close the link and "
+                "attach again, in every worker, for a new model"
             )
         known = {id(parameter) for parameter in self._parameters}
         others = sum(

@@ -100,9 +100,10 @@ class ParameterServer:
         ``members`` maps a worker's IPv4 address to its cluster; other senders are ignored. Without it all
         belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``divisions`` says into
         how many segments a cluster's model is divided, where an engine knows that: workers are told, and
-        other divisions refused, and so are models of which a segment has more values than the engine's ``slot``.
-        ``initial`` gives clusters weights (values,) to begin with; others take the first worker's. ``checkpoint`` is a file, continued from if it exists, written every ``every`` seconds
-        when something changed. ``multicast``: the network copies an ACK to all members of a cluster, as an
+        other divisions refused, and so are models of which a segment has more values than the engine's
+        ``slot`` holds. ``initial`` gives clusters weights (values,) to begin with; others take the first
+        worker's. ``checkpoint`` is a file, continued from if it exists, written every ``every`` seconds when
+        something changed. ``multicast``: the network copies an ACK to all members of a cluster, as an
         engine does. ``port`` stands for a socket bound to ``listen``.
 
         With ``cluster``, as olaf://cluster@engine, it joins as that cluster's parameter server (``key`` as of

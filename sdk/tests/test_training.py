@@ -268,10 +268,10 @@ def test_updates_of_other_types_are_taken_as_binary32_or_refused() -> None:
     lab = Lab(10)
     lab.begin()
     worker = lab.workers[0]
-    worker.offer(np.full(10, 1e300), 0.0)  # type: ignore[arg-type]
+    worker.offer(np.full(10, 1e300), 0.0)
     assert worker.counters.broken == 1
     with pytest.raises(TypeError, match="complex"):
-        worker.offer(np.ones(10, np.complex64), 0.0)  # type: ignore[arg-type]
+        worker.offer(np.ones(10, np.complex64), 0.0)
     worker.offer([1] * 10, 0.0)  # type: ignore[arg-type]
     lab.run(1.0)
     assert (lab.server.counters().applied, lab.server.counters().unusable) == (1, 0)

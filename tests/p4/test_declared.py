@@ -220,16 +220,20 @@ def test_ids_of_fields_are_given_or_the_next_that_is_free() -> None:
     wide = next(action for action in info.actions if action.preamble.alias == "wide")
     assert [param.id for param in wide.params] == [1, 3, 2]
     default = table.initial_default_action.arguments
-    assert [(argument.param_id, argument.value) for argument in default] == [(1, b"\1"), (3, b"\2"), (2, b"\3")]
+    assert [(argument.param_id, argument.value) for argument in default] == [
+        (1, b"\1"),
+        (3, b"\2"),
+        (2, b"\3"),
+    ]
 
 
 @pytest.mark.parametrize("given", [("@id(3)", "@id(3)"), ("@id(0)", "")])
 def test_ids_of_fields_are_unique_and_above_0(given: tuple[str, str]) -> None:
     first, second = given
-    with pytest.raises(Refused, match="used twice|no id"):
+    with pytest.raises(Refused, match=r"used twice|no id"):
         _keyed(key=f"h.h.v: exact {first}; m.m: exact {second};")
     local = f"action a({first} bit<8> x, {second} bit<8> y) {{ }} table t {{ actions = {{ a; }} }}"
-    with pytest.raises(Refused, match="used twice|no id"):
+    with pytest.raises(Refused, match=r"used twice|no id"):
         compile_parts(local=local, body="t.apply();")
 
 
