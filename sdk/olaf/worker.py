@@ -461,7 +461,10 @@ class Worker:
         """
         why = "give every member the same model and MTU"
         if not header.count:
-            why = f"the engine's slots are too short for it: give the testbed's cluster values: {header.seq}"
+            why = (
+                f"the engine before the parameter server has too short slots for a model of {header.seq} "
+                f"values in its cluster's segments: give the testbed's cluster values: {header.seq}"
+            )
         elif header.seq == self.segments.values and self._mtu is not None:
             try:
                 theirs = Segments(header.seq, header.count)
@@ -481,8 +484,12 @@ class Worker:
                 return
         known = self._other is not None
         self._other = (
-            f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
-            f"this one has {self.segments.values} in {self.segments.count}: {why}"
+            why
+            if not header.count
+            else (
+                f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+                f"this one has {self.segments.values} in {self.segments.count}: {why}"
+            )
         )
         if not known:
             _LOG.warning("%s", self._other)

@@ -166,7 +166,7 @@ def test_a_model_that_the_engines_slots_cannot_carry_is_refused_with_what_to_do(
     port.mtu = lambda peer: 9000  # type: ignore[method-assign]
     worker = Worker(AT, 2000, port=port)
     worker.begin(vector(2000))
-    with pytest.raises(OtherModel, match=r"slots are too short.*values: 2000"):
+    with pytest.raises(OtherModel, match=r"too short slots.*values: 2000"):
         worker.wait(10)
     assert server.weights() is None
     small = Worker(AT, 368, port=network.port(worker_address(1)), mtu=9000)
