@@ -48,6 +48,8 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("another olafctl is changing it right now")
     for process in report["died"]:
         click.echo(f"died: {process}")
+    for process in report["stopped"]:
+        click.echo(f"stopped: {process}")
     if report["interrupted"]:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:

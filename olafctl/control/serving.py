@@ -15,6 +15,7 @@ from olaf.port import Port
 from olafctl.errors import BadInput, MissingTool, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
+from olafctl.wire.geometry import slot_values
 
 POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
     "olaf": (policies.RewardGated, ()),
@@ -89,6 +90,7 @@ def parameter_server(
     if testbed is not None:
         members, epochs, divisions = membership(asynchronous(testbed))
         behind = {"members": members, "epochs": epochs, "divisions": divisions, "multicast": True}
+        behind["slot"] = slot_values(testbed.beats)
     try:
         return ParameterServer(listen, policy=make, checkpoint=checkpoint, every=every, port=port, **behind)
     except SdkError as error:

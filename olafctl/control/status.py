@@ -49,7 +49,8 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     testbed, running = find(store)
     if kept is not None:
         testbed = replace(testbed, clusters=kept.clusters)
-    alive = running is not None and running.alive()
+    stopped = list(processes.stopped(store.folder))
+    alive = running is not None and not stopped and running.alive()
     with unless_changing(store.folder) as quiet:
         interrupted = quiet and store.record(Role.WANTED) is not None
     report: Json = {
@@ -62,6 +63,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "daemon": kept.address if kept else None,
         "interrupted": interrupted,
         "died": list(processes.died(store.folder)),
+        "stopped": stopped,
         "expected": store.expected(),
         "engines": _engines(testbed),
         "clusters": _clusters(testbed),

@@ -132,6 +132,16 @@ def died(state: Path) -> Sequence[str]:
     return found
 
 
+def stopped(state: Path) -> Sequence[str]:
+    """Processes of the deployment's engine that a signal has stopped, each with what lets it go on."""
+    found = []
+    for process in of_engine(state):
+        with suppress(psutil.Error):
+            if process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
+                found.append(f"{_name(process.cmdline())} (kill -CONT {process.pid} lets it go on)")
+    return found
+
+
 def states() -> set[Path]:
     """The state folders, there or deleted, of every process of a deployment that this user may look at."""
     found = (_deployment(process) for process in psutil.process_iter())
@@ -228,7 +238,9 @@ def _watcher(life: Path) -> psutil.Process | None:
 
 
 def _name(argv: Sequence[str]) -> str:
-    """What a log calls a program: a Python module's name, or the program's."""
+    """What a log calls a program: a Python module's name, or the program's, whatever network it runs in."""
+    if list(argv[:3]) == ["ip", "netns", "exec"]:
+        argv = argv[4:]
     return argv[2] if argv[1:2] == ["-m"] else Path(argv[0]).name
 
 

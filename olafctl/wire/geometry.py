@@ -42,14 +42,18 @@ def packet_values(mtu: int) -> int:
     return (mtu - IPV4.size - UDP.size - OLAF.size - STATUS.size) // 4
 
 
+def slot_values(beats: int) -> int:
+    """Gradient values of a frame that a slot of ``beats`` holds."""
+    return (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
+
+
 def segment_values(beats: int) -> int:
     """Gradient values in a segment: the block of a model that a slot of ``beats`` holds and a packet carries.
 
     The SDK divides by the packet alone, from the same sizes: where a slot is as long as the MTU (24 and 142
     beats) both give the same segments.
     """
-    slot = (beats * BEAT_BYTES - GRADIENT_OFFSET) // 4
-    return min(slot, packet_values(STANDARD_MTU if beats <= BEATS.default else JUMBO_MTU))
+    return min(slot_values(beats), packet_values(STANDARD_MTU if beats <= BEATS.default else JUMBO_MTU))
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,23 @@ class Cluster:
 def parse(text: str) -> Address | Cluster:
     """``host``, ``host:port`` or ``olaf://cluster@engine[:port]``; the port is 20300 if not given.
 
-    Raises BadAddress for any other form, and for a host name that cannot be resolved.
+    Raises BadAddress for any other form, port 0, and a host name that cannot be resolved.
     """
     if not text.startswith("olaf://"):
-        return host_port(text)
+        return _there(text)
     name, at, engine = text[len("olaf://") :].rpartition("@")
     if not at or not name:
         raise BadAddress(f"{text!r} names no cluster; write olaf://cluster@engine")
     if len(name.encode()) > _CLUSTER_BYTES:
         raise BadAddress(f"cluster name {name!r} is longer than {_CLUSTER_BYTES} bytes")
-    return Cluster(name, host_port(engine))
+    return Cluster(name, _there(engine))
+
+
+def _there(text: str) -> Address:
+    address = host_port(text)
+    if not address[1]:
+        raise BadAddress(f"{text!r}: nobody listens at port 0")
+    return address
 
 
 def host_port(text: str) -> Address:

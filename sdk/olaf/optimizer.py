@@ -19,18 +19,20 @@ import numpy as np
 import torch
 
 from olaf import flat
+from olaf.address import Cluster, parse
 from olaf.errors import OtherParameters, Taken
 from olaf.policies import RATE
+from olaf.port import Address
 from olaf.replicas.optimizer import Replicated, trained
-from olaf.segments import representable
+from olaf.segments import Vector, finite, representable
 from olaf.worker import Worker
 
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer]]
 
 _TO_BEGIN, _TO_FIND = 5.0, 60.0
 """Seconds to wait for a server's weights, and for the other members."""
-_attached: dict[tuple[str, str | None], Link] = {}
-"""By server and ``local``, as given: two at one address would be one worker to the engine and the server."""
+_attached: dict[tuple[Address | Cluster, str | None], Link] = {}
+"""By server and ``local``: two at one address would be one worker to the engine and the server."""
 
 
 class Link:
@@ -48,6 +50,8 @@ class Link:
         self.worker = worker
         self._optimizers = optimizers
         self._parameters = trained(optimizers)
+        self._narrow = any(torch.finfo(parameter.dtype).bits < 32 for parameter in self._parameters)
+        """Whether writing to the parameters rounds binary32."""
         self._every, self._rate = every, np.float32(rate)
         self._steps = 0
         self._reward = -math.inf
@@ -59,7 +63,8 @@ class Link:
         worker.begin(self._base)
         if wait and not worker.wait(wait):
             warnings.warn(
-                f"no answer from the parameter server in {wait:g} s; training begins alone and joins later",
+                f"{wait:g} s brought no answer from the parameter server, or not all weights; training "
+                "begins alone and joins later",
                 stacklevel=3,
             )
         self._begin()
@@ -91,12 +96,12 @@ class Link:
         if self.worker.counters.broken > broken:
             self._undo()
             return
-        if own is not None:
-            own += moved
+        if own is not None and finite(own):
             own *= self._rate
+            own += np.subtract(weights, self._base, out=moved)
             for block in self.worker.poll():
                 np.add(block.values, own[block.place], out=weights[block.place])
-            flat.write(self._parameters, weights)
+            weights = self._write(weights)
         self._base = weights
 
     def close(self) -> None:
@@ -120,12 +125,22 @@ class Link:
             if not np.array_equal(block.values, self._base[block.place]):
                 weights[block.place] = block.values
             self._base[block.place] = block.values
-        flat.write(self._parameters, weights)
+        self._base += self._write(weights) - weights
         self._begun = True
         return True
 
+    def _write(self, weights: Vector) -> Vector:
+        """Give the parameters these values; those that they then have, rounded where they are narrower."""
+        flat.write(self._parameters, weights)
+        return flat.read(self._parameters) if self._narrow else weights
+
     def _check(self) -> None:
         """Refuse what would be trained and not shared."""
+        if sum(flat.real(parameter).numel() for parameter in self._parameters) != len(self._base):
+            raise OtherParameters(
+                "a parameter has another size than when the optimiser was attached: close the link and "
+                "attach again, in every worker, for a new model"
+            )
         known = {id(parameter) for parameter in self._parameters}
         others = sum(
             parameter.numel() for parameter in trained(self._optimizers) if id(parameter) not in known
@@ -191,10 +206,15 @@ def attach(
     ``every`` and ``rate`` are not used, and further arguments go to ``olaf.Replica``.
 
     Raises what ``Worker`` raises; OtherModel when the server trains another model; Taken when this program
-    has attached another optimiser there; ValueError for an ``every`` below 1, no parameters, another mode, or
-    what ``Replica`` refuses.
+    has attached another optimiser there; ValueError for an ``every`` below 1, a rate that is not above 0, no
+    parameters, another mode, or what ``Replica`` refuses; TypeError for what is no torch optimiser.
     """
-    optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
+    optimizers = list(optimizer) if isinstance(optimizer, Sequence) else [optimizer]
+    for each in optimizers:
+        if not isinstance(each, torch.optim.Optimizer):
+            raise TypeError(f"a {type(each).__name__} is no torch optimiser")
+    if not (rate > 0 and representable(rate) and np.float32(rate)):
+        raise ValueError(f"rate={rate}: give the server's γ, above 0")
     values = sum(flat.real(parameter).numel() for parameter in trained(optimizers))
     if (every is not None and every < 1) or values == 0:
         raise ValueError(f"every={every} steps of an optimiser of {values} values: both must be at least 1")
@@ -202,7 +222,7 @@ def attach(
         return Replicated(optimizers, server, _TO_FIND if wait is None else wait, **worker)
     if mode != "server":
         raise ValueError(f"mode={mode!r}: either 'server' or 'replica'")
-    where = server, worker.get("local")
+    where = parse(server), worker.get("local")
     if where in _attached and "port" not in worker:
         raise Taken(
             f"an optimiser of this program is attached to {server} already, and an address trains one model: "

@@ -101,7 +101,8 @@ class Outbox:
                 break
         for rest in _others(sent, count):
             place = self._segments.span(rest)
-            self.held[place] += gradient[place]
+            with np.errstate(over="ignore"):  # an infinite sum is sent, refused and forgotten
+                self.held[place] += gradient[place]
             for segment in rest:
                 self.held_from.setdefault(segment, bases[segment])
         return sum(map(len, pieces)) - sum(map(len, sent))

@@ -43,7 +43,7 @@ from olaf.peers import Peers
 from olaf.port import Address, Port, Run
 from olaf.reduction import Reduction, Then
 from olaf.segments import STANDARD_MTU, Vector, largest, payload, values_of
-from olaf.serial import ROUND_BITS, TIME_BITS, newer
+from olaf.serial import ROUND_BITS, TIME_BITS, job, newer
 
 _LOG = logging.getLogger("olaf")
 _SILENT_TRIES = 3
@@ -98,11 +98,12 @@ class Rounds:
         address only. There, Help goes straight to ``peers``; in a cluster to the control plane, which
         forwards it. A round that lasts longer than ``limit`` seconds fails, and with it all that follow.
 
-        Raises JoinRefused, and NoAnswer when the control plane does not answer within ``wait`` seconds.
+        Raises ValueError for an epoch that no frame carries, JoinRefused, and NoAnswer when the control plane
+        does not answer within ``wait`` seconds.
         """
         self.counters = Counters()
         self.members, self.peers = members, list(peers)
-        self._port, self._epoch = port, epoch
+        self._port, self._epoch = port, job(epoch)
         self._size, self._limit = largest(mtu), limit
         self._failure: NoAnswer | None = None
         self._lanes: list[Lane] = []

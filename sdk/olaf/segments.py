@@ -18,6 +18,8 @@ Mark = TypeVar("Mark")
 
 STANDARD_MTU, JUMBO_MTU = wire.STANDARD_MTU, wire.JUMBO_MTU
 MOST_SEGMENTS = 65535
+_PACKET = 65535
+"""Bytes that IPv4 can say a packet has, whatever its network carries."""
 _OVERFLOW = float(np.finfo(np.float32).max) + 2.0**103
 """From here on rounding to binary32 overflows: half a unit above the largest."""
 
@@ -91,8 +93,17 @@ def stretches(marks: list[Mark], first: int = 0) -> list[tuple[Mark, range]]:
 
 
 def largest(mtu: int) -> int:
-    """Values that fit one frame of ``mtu`` bytes next to all headers."""
-    return (mtu - wire.IP_UDP_BYTES - wire.OLAF_BYTES - wire.OLAF_STATUS_BYTES) // 4
+    """Values that fit one frame of ``mtu`` bytes, and any IPv4 packet, next to all headers."""
+    return (min(mtu, _PACKET) - wire.IP_UDP_BYTES - wire.OLAF_BYTES - wire.OLAF_STATUS_BYTES) // 4
+
+
+def binary32(values: npt.ArrayLike) -> Vector:
+    """The numbers as binary32, too large ones as infinite; raises TypeError for complex ones."""
+    array = np.asarray(values)
+    if np.iscomplexobj(array):
+        raise TypeError("complex numbers are no update: give their real and imaginary parts")
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False)
 
 
 def finite(values: Vector) -> bool:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from olaf import wire
 from olaf.segments import stretches
 
 VERSION_BITS = 16
 ROUND_BITS = 32
 TIME_BITS = 48
 REPLAY_WINDOW = 64
+
+
+def job(epoch: int) -> int:
+    """The epoch, if a frame can carry it; raises ValueError."""
+    if not 0 <= epoch < wire.EPOCHS:
+        raise ValueError(f"epoch {epoch} is not from 0 to {wire.EPOCHS - 1}")
+    return epoch
 
 
 def newer(a: int, b: int, bits: int) -> bool:

@@ -85,6 +85,7 @@ class ParameterServer:
         members: Mapping[str, str] | None = None,
         epochs: Mapping[str, int] | None = None,
         divisions: Mapping[str, int] | None = None,
+        slot: int | None = None,
         initial: Mapping[str, tuple[Segments, Vector]] | None = None,
         checkpoint: str | Path | None = None,
         every: float = 30.0,
@@ -99,9 +100,10 @@ class ParameterServer:
         ``members`` maps a worker's IPv4 address to its cluster; other senders are ignored. Without it all
         belong to cluster "default". ``epochs`` are the clusters' job epochs, else 0. ``divisions`` says into
         how many segments a cluster's model is divided, where an engine knows that: workers are told, and
-        other divisions refused. ``initial`` gives clusters weights (values,) to begin with; others take the
-        first worker's. ``checkpoint`` is a file, continued from if it exists, written every ``every`` seconds
-        when something changed. ``multicast``: the network copies an ACK to all members of a cluster, as an
+        other divisions refused, and so are models of which a segment has more values than the engine's
+        ``slot`` holds. ``initial`` gives clusters weights (values,) to begin with; others take the first
+        worker's. ``checkpoint`` is a file, continued from if it exists, written every ``every`` seconds when
+        something changed. ``multicast``: the network copies an ACK to all members of a cluster, as an
         engine does. ``port`` stands for a socket bound to ``listen``.
 
         With ``cluster``, as olaf://cluster@engine, it joins as that cluster's parameter server (``key`` as of
@@ -117,7 +119,7 @@ class ParameterServer:
             POLICIES[policy] if isinstance(policy, str) else policy
         )
         self._members = members
-        self._divisions = dict(divisions or {})
+        self._divisions, self._slot = dict(divisions or {}), slot
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._every, self._multicast = every, multicast
         self._save_due: float | None = None
@@ -461,8 +463,9 @@ class ParameterServer:
         if not fits or not finite(values):
             cluster.counters.unusable += 1
             return
-        if cluster.model is None and division not in (None, segments.count):
-            self._tell(cluster, header.segment, source, segments.values, division or 0)
+        room = division is None or self._slot is None or segments.values <= division * self._slot
+        if cluster.model is None and not (room and division in (None, segments.count)):
+            self._tell(cluster, header.segment, source, segments.values, division if room and division else 0)
         elif cluster.model is None and len(values):
             self._candidate(cluster, segments, header.segment, values, source)
         else:

@@ -6,6 +6,7 @@ segment of one cluster, so a model of s segments counts s times.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from random import Random
 
@@ -41,10 +42,10 @@ class TransmissionControl:
     ) -> None:
         """``v`` is Δ_T's number if not given; unless ``on``, P_s is always 1.
 
-        Raises ValueError for a negative one or a Δ_T not above 0."""
+        Raises ValueError for a ``v`` that is negative or not finite, and a Δ_T not above 0."""
         self.v = delta_t if v is None else v
         self.delta_t = delta_t
-        if self.v < 0 or delta_t <= 0:
+        if not 0 <= self.v < math.inf or not delta_t > 0:
             raise ValueError(f"v must be at least 0 and delta_t above 0 seconds, not {self.v} and {delta_t}")
         self._random = random or Random()
         self._on = on

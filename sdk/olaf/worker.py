@@ -13,6 +13,7 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
@@ -25,7 +26,17 @@ from olaf.history import History
 from olaf.membership import Membership, is_control, key_of
 from olaf.outbox import Mark, Outbox
 from olaf.port import Address, Port, Run
-from olaf.segments import STANDARD_MTU, Segments, Vector, finite, largest, payload, representable, stretches
+from olaf.segments import (
+    STANDARD_MTU,
+    Segments,
+    Vector,
+    binary32,
+    finite,
+    largest,
+    payload,
+    representable,
+    stretches,
+)
 from olaf.silence import Silence
 from olaf.transmission import TOLERANCE, TransmissionControl
 from olaf.udp import open_port
@@ -107,7 +118,8 @@ class Worker:
         bound to ``local``.
 
         Raises BadAddress; JoinRefused and NoAnswer (after ``wait`` s) for a cluster; OSError when ``local``
-        cannot be bound; ValueError for a model that cannot be divided, or a ``keep`` below 0.
+        cannot be bound; ValueError for a model that cannot be divided, a ``keep`` below 0, an epoch that no
+        frame carries, and what TransmissionControl refuses.
         """
         if keep < 0:
             raise ValueError(f"{keep} versions of the weights cannot be kept")
@@ -122,7 +134,7 @@ class Worker:
         self._server: Address | None = None
         self._mtu: int | None = None
         """Where the server may say another division: what its packets must fit."""
-        self._mark = Mark(epoch)
+        self._mark = Mark(serial.job(epoch))
         # Random, so that a worker that starts again is not taken for a late duplicate of itself.
         self._mark.seq = random.getrandbits(serial.ROUND_BITS)
         try:
@@ -157,6 +169,8 @@ class Worker:
         self._silence = Silence(count)
         self._history = History(self.segments, self._keep)
         self._versions: list[int | None] = [None] * count
+        self._missing = dict.fromkeys(range(count))
+        """Segments without weights, in order."""
         """Of the newest weights received."""
         self._adopted = [0] * count
         """Of the weights that ``poll`` returned last: what the next update is computed from."""
@@ -171,17 +185,21 @@ class Worker:
     def begin(self, weights: Vector) -> None:
         """Ask for the server's weights, in the background, and offer these (values,) in case it has none.
 
-        The first worker whose weights arrive whole initialises the server (OLAF §2.1).
+        The first worker whose weights arrive whole initialises the server (OLAF §2.1). Raises ValueError for
+        weights of another length, and such that are not finite.
         """
+        initial = binary32(weights).copy()
+        if initial.shape != (self.segments.values,) or not finite(initial):
+            raise ValueError(f"initial weights must be {self.segments.values} finite numbers of binary32")
         with self._port.lock:
-            self._initial = np.array(weights, np.float32)
+            self._initial = initial
             self._ask = self._port.now()
         self._port.wake()
 
     @property
     def begun(self) -> bool:
         """Whether the server's weights of every segment have been received."""
-        return None not in self._versions
+        return not self._missing
 
     def wait(self, seconds: float) -> bool:
         """Block until ``begun``; False after ``seconds``. For before the training, not within it.
@@ -197,8 +215,10 @@ class Worker:
         """Send this update (values,), or hold it back to be added to the next; whether it was sent whole.
 
         Everything held so far goes with it. ``reward`` is the mean episode reward; -inf if not known.
-        Raises ValueError for another length. An update or a reward that binary32 cannot hold is dropped.
+        Raises ValueError for another length, TypeError for complex numbers. An update or a reward that
+        binary32 cannot hold is dropped.
         """
+        gradient = binary32(gradient)
         if gradient.shape != (self.segments.values,):
             raise ValueError(f"an update of shape {gradient.shape}, but the model has {self.segments.values}")
         usable = representable(reward) and finite(gradient)
@@ -319,19 +339,18 @@ class Worker:
 
     def _ask_for_weights(self) -> bool:
         """For as many segments as may be on their way at a time; whether any are missing."""
-        missing = [segment for segment, version in enumerate(self._versions) if version is None]
-        wanted = [segment for segment in missing if segment not in self._given]
-        if not wanted:
+        if len(self._given) >= len(self._missing):
             self._given.clear()  # another worker's may have initialised the server, or some were lost
-        self._asked = set((wanted or missing)[: min(_ASK_FOR, self._outbox.window)])
+        wanted = (segment for segment in self._missing if segment not in self._given)
+        self._asked = set(islice(wanted, min(_ASK_FOR, self._outbox.window)))
         for segment in sorted(self._asked):
             self._introduce(segment, b"")
-        return bool(missing)
+        return bool(self._missing)
 
     def _answered(self, segment: int) -> None:
         """The question for a segment's weights; the next ones follow at once."""
         self._asked.discard(segment)
-        if not self._asked and self._ask is not None and len(self._given) < self._versions.count(None):
+        if not self._asked and self._ask is not None and len(self._given) < len(self._missing):
             self._ask = self._port.now()
 
     def _place(self) -> None:
@@ -344,6 +363,7 @@ class Worker:
         self.counters.joins += 1
         if not first:
             self._versions = [None] * self.segments.count
+            self._missing = dict.fromkeys(range(self.segments.count))
             self._ask = self._port.now()
 
     def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
@@ -427,6 +447,7 @@ class Worker:
                 self._initial = self._weights.copy() if self._initial is None else self._initial
                 self._initial[place] = self._weights[place]
                 self._versions[header.segment] = None
+                self._missing[header.segment] = None
             if self._initial is not None:
                 self._introduce(header.segment, payload(self._initial[place]))
                 self._given.add(header.segment)
@@ -434,9 +455,17 @@ class Worker:
         self._answered(header.segment)
 
     def _differs(self, header: wire.Olaf) -> None:
-        """The server's model is another one, or only divided otherwise: then the server is right."""
+        """The server's model is another one, or only divided otherwise: then the server is right.
+
+        In no segments: those that the engine has for this cluster are too few for the model.
+        """
         why = "give every member the same model and MTU"
-        if header.seq == self.segments.values and self._mtu is not None:
+        if not header.count:
+            why = (
+                f"the engine before the parameter server has too short slots for a model of {header.seq} "
+                f"values in its cluster's segments: give the testbed's cluster values: {header.seq}"
+            )
+        elif header.seq == self.segments.values and self._mtu is not None:
             try:
                 theirs = Segments(header.seq, header.count)
             except ValueError:  # shorter than it has segments
@@ -455,8 +484,12 @@ class Worker:
                 return
         known = self._other is not None
         self._other = (
-            f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
-            f"this one has {self.segments.values} in {self.segments.count}: {why}"
+            why
+            if not header.count
+            else (
+                f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+                f"this one has {self.segments.values} in {self.segments.count}: {why}"
+            )
         )
         if not known:
             _LOG.warning("%s", self._other)
@@ -483,6 +516,10 @@ class Worker:
                 place = self.segments.span(newer)
                 self._weights[place] = values[place.start - begin : place.stop - begin]
                 self._versions[newer.start : newer.stop] = [version] * len(newer)
+                if self._missing:
+                    for each in newer:
+                        self._missing.pop(each, None)
+                        self._given.discard(each)
                 self._taken[newer.start : newer.stop] = [now] * len(newer)
                 self._fresh.update(newer)
                 if self._keep:

@@ -240,8 +240,9 @@ def test_a_second_optimiser_of_one_program_at_one_address_is_refused() -> None:
     first, second = (torch.optim.SGD(parameters(5), lr=0.1) for _ in range(2))
     link = attach(first, at)
     try:
-        with pytest.raises(Taken, match="trains one model"):
-            attach(second, at)
+        for spelt in (at, at.replace("127.0.0.1", "localhost")):
+            with pytest.raises(Taken, match="trains one model"):
+                attach(second, spelt)
         attach(second, at, local="127.0.0.1:0").close()
         link.close()
         link = attach(second, at)
@@ -264,6 +265,71 @@ def test_parameters_that_are_trained_later_and_would_not_be_shared_are_refused(w
         later.requires_grad_(True)
     with pytest.raises(OtherParameters, match="4 values"):
         step_of(optimizer, 1.0)
+
+
+def test_a_parameter_of_another_size_is_refused() -> None:
+    network, _ = lab()
+    (parameter,) = parameters(3)
+    optimizer = torch.optim.SGD([parameter], lr=0.1)
+    attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    parameter.data = torch.zeros(4)
+    with pytest.raises(OtherParameters, match="another size"):
+        step_of(optimizer, 1.0)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf"), 1e-50])
+def test_a_rate_that_no_update_survives_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="γ"):
+        attach(torch.optim.SGD(parameters(3), lr=0.1), AT, rate=rate)
+
+
+def test_what_is_no_optimiser_is_named() -> None:
+    with pytest.raises(TypeError, match="Linear is no torch optimiser"):
+        attach(torch.nn.Linear(2, 2), AT)
+
+
+@pytest.mark.parametrize("narrow", [torch.bfloat16, torch.float16])
+def test_the_rounding_of_narrow_parameters_is_no_update(narrow: torch.dtype) -> None:
+    network, server = lab()
+    trainers = []
+    for number in range(3):
+        parameter = torch.nn.Parameter(torch.ones(8, dtype=narrow))
+        optimizer = torch.optim.SGD([parameter], lr=1e-3)
+        port = network.port(worker_address(number))
+        trainers.append((parameter, optimizer, attach(optimizer, AT, rate=RATE, port=port)))
+    for parameter, optimizer, _ in trainers:
+        parameter.grad = torch.linspace(-9, 9, 8).to(narrow)
+        optimizer.step()
+        network.run(network.time + 0.1)
+    for _ in range(3):
+        for _, _, link in trainers:
+            before = weights_of(server)
+            link.exchange()
+            network.run(network.time + 0.1)
+            assert np.array_equal(weights_of(server), before)
+    for parameter, _, _ in trainers:
+        assert torch.equal(parameter.detach(), torch.from_numpy(weights_of(server)).to(narrow))
+
+
+def test_held_updates_whose_sum_overflows_do_not_reach_the_parameters() -> None:
+    network, server = lab()
+    (parameter,) = parameters(3)
+    optimizer = torch.optim.SGD([parameter], lr=1.0)
+    link = attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)))
+    draw = link.worker.control.draw
+    link.worker.control.draw = lambda now: False  # type: ignore[method-assign]
+    for _ in range(2):
+        step_of(optimizer, -1e38)
+    assert np.isinf(link.worker.held).all()
+    acknowledge(link.worker, 1, np.ones(3, np.float32))
+    step_of(optimizer, 0.0)
+    assert torch.isfinite(parameter).all()
+    link.worker.control.draw = draw  # type: ignore[method-assign]
+    for _ in range(2):
+        step_of(optimizer, 0.0)
+        network.run(network.time + 0.1)
+    assert (server.counters().unusable, server.counters().applied) == (1, 1)
+    assert not link.worker.held.any()
 
 
 def test_complex_parameters_keep_their_imaginary_part() -> None:

@@ -91,6 +91,14 @@ def test_another_model_is_found(trained: str) -> None:
     assert "trains 100 values in 1 segments, here are 101 in 1" in found["model"]["what"]
 
 
+def test_a_division_that_a_worker_takes_over_is_fine(trained: str) -> None:
+    code, found = examined(trained, epoch=EPOCH, values=VALUES, mtu=400)
+    assert found["model"]["verdict"] == "ok"
+    assert "no queue status" in found["engine"]["what"]
+    code, found = examined(trained, epoch=EPOCH, values=VALUES, segments=2)
+    assert (code, found["model"]["verdict"]) == (1, "fault")
+
+
 def test_an_ack_without_a_queue_status_came_through_no_engine(trained: str) -> None:
     code, found = examined(trained, epoch=EPOCH, values=VALUES)
     assert (code, found["engine"]["verdict"]) == (1, "fault")

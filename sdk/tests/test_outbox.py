@@ -160,6 +160,20 @@ def test_a_division_that_no_packet_can_carry_is_refused_with_what_to_do() -> Non
         worker.wait(10)
 
 
+def test_a_model_that_the_engines_slots_cannot_carry_is_refused_with_what_to_do() -> None:
+    network, server = lab(divisions={"default": 1}, slot=368)
+    port = network.port(worker_address(0))
+    port.mtu = lambda peer: 9000  # type: ignore[method-assign]
+    worker = Worker(AT, 2000, port=port)
+    worker.begin(vector(2000))
+    with pytest.raises(OtherModel, match=r"too short slots.*values: 2000"):
+        worker.wait(10)
+    assert server.weights() is None
+    small = Worker(AT, 368, port=network.port(worker_address(1)), mtu=9000)
+    small.begin(vector(368))
+    assert small.wait(10)
+
+
 def test_one_size_of_segments_for_scripts_and_for_the_second_worker() -> None:
     network, _ = lab()
     first = Worker(AT, 9155, segments=25, port=network.port(worker_address(0)))

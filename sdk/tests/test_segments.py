@@ -77,3 +77,7 @@ def test_a_sender_that_starts_again_elsewhere_is_heard() -> None:
 def first(replay: Replay, seq: int) -> bool:
     ((new, _),) = replay.first(seq)
     return new
+
+
+def test_a_segment_fits_any_ipv4_packet_whatever_the_mtu() -> None:
+    assert Segments.of(40_000, 1_000_000) == Segments.of(40_000, 65_535)

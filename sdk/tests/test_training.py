@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from olaf import wire
-from olaf.errors import OtherModel
+from olaf.errors import BadAddress, OtherModel
 from olaf.policies import Plain, PolicyMaker
 from olaf.port import Address, Bytes
 from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
@@ -262,6 +262,44 @@ def test_weights_that_are_not_numbers_are_not_adopted() -> None:
     lab.workers[0].receive(of(ack.pack() + b"\x00\x00\xc0\x7f" * 10), SERVER)
     assert lab.workers[0].poll() == []
     assert lab.workers[0].counters.refused == 1
+
+
+def test_updates_of_other_types_are_taken_as_binary32_or_refused() -> None:
+    lab = Lab(10)
+    lab.begin()
+    worker = lab.workers[0]
+    worker.offer(np.full(10, 1e300), 0.0)
+    assert worker.counters.broken == 1
+    with pytest.raises(TypeError, match="complex"):
+        worker.offer(np.ones(10, np.complex64), 0.0)
+    worker.offer([1] * 10, 0.0)  # type: ignore[arg-type]
+    lab.run(1.0)
+    assert (lab.server.counters().applied, lab.server.counters().unusable) == (1, 0)
+
+
+@pytest.mark.parametrize("initial", [np.full(10, np.nan), np.full(10, 1e300), np.zeros(9)])
+def test_initial_weights_that_no_server_takes_are_refused(initial: Vector) -> None:
+    lab = Lab(10)
+    with pytest.raises(ValueError, match="10 finite numbers"):
+        lab.workers[0].begin(initial)
+
+
+@pytest.mark.parametrize("epoch", [-1, 16])
+def test_an_epoch_that_no_frame_carries_is_refused(epoch: int) -> None:
+    with pytest.raises(ValueError, match="not from 0 to 15"):
+        Worker("127.0.0.1", 10, epoch=epoch)
+
+
+def test_a_port_at_which_nobody_listens_is_refused() -> None:
+    for where in ("127.0.0.1:0", "olaf://job@127.0.0.1:0"):
+        with pytest.raises(BadAddress, match="port 0"):
+            Worker(where, 10)
+
+
+@pytest.mark.parametrize("rate", [float("nan"), float("inf"), 1e39])
+def test_a_rate_that_binary32_cannot_hold_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        Plain(np.zeros(3, np.float32), rate=rate)
 
 
 def test_a_server_without_checkpoint_that_restarts_continues_from_its_workers() -> None:

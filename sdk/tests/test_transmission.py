@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pytest
@@ -75,7 +76,9 @@ def test_the_share_of_updates_sent_is_p_s() -> None:
     assert sent / 20_000 == pytest.approx(0.25, abs=0.01)
 
 
-@pytest.mark.parametrize(("v", "delta_t"), [(-1.0, 0.4), (1.0, 0.0)])
+@pytest.mark.parametrize(
+    ("v", "delta_t"), [(-1.0, 0.4), (1.0, 0.0), (math.nan, 0.4), (math.inf, 0.4), (1.0, math.nan)]
+)
 def test_impossible_arguments_are_refused(v: float, delta_t: float) -> None:
     with pytest.raises(ValueError, match="delta_t"):
         TransmissionControl(v, delta_t)

@@ -17,7 +17,13 @@ import pytest
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 import olaf
+from olaf.errors import OtherModel
 from olaf.udp import UdpPort
+from olaf.virtual import VirtualNetwork, Wire
+
+from olafctl.control.serving import host_of, parameter_server, policy
+from olafctl.targets import testbeds
+from olafctl.wire.geometry import slot_values
 
 SOON = 60.0
 STELLARIS = ("--listen", "127.0.0.1:0", "--policy", "stellaris")
@@ -168,3 +174,19 @@ def test_without_the_sdk_it_says_how_to_get_it() -> None:
     ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, check=False)
     assert ended.returncode == 3
     assert "pip install ./sdk" in ended.stderr
+
+
+def test_a_model_that_the_testbeds_slots_cannot_carry_is_refused_with_what_to_write() -> None:
+    testbed = testbeds.load(testbeds.locate("lander"))
+    network = VirtualNetwork(Wire())
+    host = host_of(testbed, None)
+    at = str(host.ip), host.udp_port
+    make = policy("plain", 0.1, {})
+    values = slot_values(testbed.beats) + 1
+    parameter_server(testbed, "", make, port=network.port(at))
+    port = network.port((str(testbed.clusters[0].workers[0].ip), 20300))
+    port.mtu = lambda peer: 65535  # type: ignore[method-assign]
+    worker = olaf.Worker(f"{at[0]}:{at[1]}", values, port=port)
+    worker.begin(np.zeros(values, np.float32))
+    with pytest.raises(OtherModel, match=f"values: {values}"):
+        worker.wait(10)

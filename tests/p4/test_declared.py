@@ -1,5 +1,8 @@
 """P4Info of rarely used declarations and annotations."""
 
+import pytest
+
+from olafctl.p4.refuse import Refused
 from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.p4.syntax.tokens import tokenize
 from olafctl.p4runtime.protocol import p4info_pb2
@@ -204,3 +207,49 @@ def test_default_arguments_have_their_full_width() -> None:
     local = f"action wide(bit<32> x) {{ }} table t {{ actions = {{ wide; }} {more} }}"
     (argument,) = compile_parts(local=local, body="t.apply();").tables[0].initial_default_action.arguments
     assert argument.value == b"\0\0\0\n"
+
+
+def test_ids_of_fields_are_given_or_the_next_that_is_free() -> None:
+    keys = "h.h.v: exact; m.m: exact @id(1); h.s[0].v: exact; h.s[1].v: exact @id(9); m.flag: exact;"
+    params = "bit<8> x, @id(3) bit<8> y, bit<8> z"
+    actions = "actions = { wide; NoAction; } default_action = wide(1, 2, 3);"
+    local = f"action wide({params}) {{ }} table t {{ key = {{ {keys} }} {actions} }}"
+    info = compile_parts(local=local, body="t.apply();")
+    (table,) = info.tables
+    assert [field.id for field in table.match_fields] == [2, 1, 3, 9, 4]
+    wide = next(action for action in info.actions if action.preamble.alias == "wide")
+    assert [param.id for param in wide.params] == [1, 3, 2]
+    default = table.initial_default_action.arguments
+    assert [(argument.param_id, argument.value) for argument in default] == [
+        (1, b"\1"),
+        (3, b"\2"),
+        (2, b"\3"),
+    ]
+
+
+@pytest.mark.parametrize("given", [("@id(3)", "@id(3)"), ("@id(0)", "")])
+def test_ids_of_fields_are_unique_and_above_0(given: tuple[str, str]) -> None:
+    first, second = given
+    with pytest.raises(Refused, match=r"used twice|no id"):
+        _keyed(key=f"h.h.v: exact {first}; m.m: exact {second};")
+    local = f"action a({first} bit<8> x, {second} bit<8> y) {{ }} table t {{ actions = {{ a; }} }}"
+    with pytest.raises(Refused, match=r"used twice|no id"):
+        compile_parts(local=local, body="t.apply();")
+
+
+def test_a_value_sets_annotations_are_not_those_of_its_match() -> None:
+    text = FRAME.format(top="", state="", local="", body="")
+    declared = '@id(7) @brief("b") @deprecated("no") value_set<bit<8>>(4) listed; state start { '
+    text = text.replace("state start { ", declared).replace(
+        "transition accept;",
+        "packet.extract(h.h); transition select(h.h.v) { listed: accept; default: accept; }",
+    )
+    (values,) = describe_text(preprocess_text(text, "case.p4")).value_sets
+    assert (values.preamble.id, values.preamble.doc.brief) == (0x03000007, "b")
+    (match,) = values.match
+    assert (match.id, list(match.annotations), match.doc.brief) == (1, [], "")
+
+
+def test_annotations_of_the_package_elsewhere_are_as_written() -> None:
+    preamble = _keyed('@pkginfo(name="n", version="1")').tables[0].preamble
+    assert list(preamble.annotations) == ['@pkginfo(name="n", version="1")']

@@ -117,6 +117,23 @@ def test_the_folders_of_processes_are_known_when_they_are_gone(tmp_path: Path) -
         processes.end_all(folder)
 
 
+def test_what_is_stopped_is_known_until_it_goes_on(state: Path) -> None:
+    running = psutil.Process(processes.spawn_ready(python(READY), state, state / "one.log", 20)["pid"])
+    assert not processes.stopped(state)
+    running.suspend()
+    [told] = processes.stopped(state)
+    assert f"kill -CONT {running.pid}" in told
+    running.resume()
+    assert not processes.stopped(state)
+
+
+def test_a_program_in_a_network_namespace_is_told_by_its_own_name(state: Path) -> None:
+    line = ["ip", "netns", "exec", "olaf-no-such-namespace", "sleep", "600"]
+    processes.spawn(line, state, state / "one.log").wait()
+    [told] = processes.died(state)
+    assert "  sleep exited with code " in told
+
+
 def test_what_died_is_known_until_it_is_started_again(state: Path) -> None:
     running = processes.spawn_ready(python(READY), state, state / "one.log", 20)
     processes.spawn(python("raise SystemExit(3)"), state, state / "two.log").wait()

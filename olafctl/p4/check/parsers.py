@@ -117,7 +117,7 @@ def _fields(type_: t.Type, node: tree.ValueSet) -> list[ir.Key]:
     elif isinstance(base, t.Tuple):
         parts = [(f"f{at}", item, "exact", ()) for at, item in enumerate(base.items)]
     else:
-        parts = [("", type_, "exact", node.annotations)]
+        parts = [("", type_, "exact", ())]
     keys = []
     for name, field, kind, notes in parts:
         if t.key_width(field) is None:

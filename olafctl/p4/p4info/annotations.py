@@ -11,9 +11,11 @@ from olafctl.p4.syntax.tree import Annotation, Annotations
 
 _ELSEWHERE = frozenset([
     "name", "id", "field_list", "match", "controller_header", "metadata", "alias", "p4runtime_translation",
-    "pkginfo", "platform_property", "brief", "description",
+    "brief", "description",
 ])  # fmt: skip
 """Described by other fields of P4Info, or not at all."""
+_OF_PACKAGE = ("pkginfo", "platform_property")
+"""Described by other fields where the whole package has them."""
 
 
 def is_hidden(annotations: Annotations) -> bool:
@@ -40,9 +42,9 @@ def describe_package(info: Any, annotations: Annotations) -> None:
 
     Raises Refused at a field that it does not have.
     """
-    annotate(info, annotations)
+    annotate(info, tuple(each for each in annotations if each.name not in _OF_PACKAGE))
     for annotation in annotations:
-        if annotation.name in ("pkginfo", "platform_property"):
+        if annotation.name in _OF_PACKAGE:
             made = info if annotation.name == "pkginfo" else info.platform_properties
             for name, value in _values(annotation):
                 try:
@@ -55,6 +57,8 @@ def describe_package(info: Any, annotations: Annotations) -> None:
 
 def _as_written(annotation: Annotation) -> str:
     body = " ".join(text for _, text in annotation.body)
+    if annotation.name in _OF_PACKAGE:  # p4c writes what it reads itself without the spaces
+        body = ", ".join("".join(text for _, text in part) for part in _split(annotation.body))
     return f"@{annotation.name}({body})" if annotation.body else f"@{annotation.name}"
 
 

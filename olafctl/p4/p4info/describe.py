@@ -12,7 +12,7 @@ from olafctl.p4.emit.places import Places
 from olafctl.p4.ir import nodes as ir
 from olafctl.p4.ir import types as t
 from olafctl.p4.p4info.annotations import annotate, describe_package, is_hidden
-from olafctl.p4.p4info.ids import Ids, number
+from olafctl.p4.p4info.ids import Ids, field_ids
 from olafctl.p4.p4info.inventory import Inventory
 from olafctl.p4.p4info.type_specs import TypeInfo
 from olafctl.p4.refuse import Refused
@@ -24,6 +24,12 @@ from olafctl.p4runtime.protocol import p4info_pb2
 
 def _name(param: ir.Parameter) -> str:
     return control_plane_name(param.name, "", param.annotations)
+
+
+def _parameters(action: ir.Action) -> list[tuple[int, ir.Parameter]]:
+    """What the control plane gives an action, with ids."""
+    ids = field_ids([param.annotations for param in action.data])
+    return list(zip(ids, action.data, strict=True))
 
 
 def _flat(type_: t.Struct, path: str) -> Iterator[tuple[str, t.Type, Annotations]]:
@@ -130,8 +136,7 @@ class Describer:
         for values in inventory.value_sets:
             made = self.info.value_sets.add(size=values.size)
             self._preamble(made, "value_set", values.name, values.annotations)
-            for at, key in enumerate(values.keys):
-                self._match_field(made.match.add(), key, at)
+            self._match_fields(made.match, values.keys)
         self._controller_headers()
         self._digests()
         return self.info
@@ -151,19 +156,17 @@ class Describer:
                 return short
         return name
 
-    def _match_field(self, made: Any, key: ir.Key, at: int) -> None:
-        made.id = number(key.annotations, at)
-        made.name = key.name
-        made.bitwidth = t.key_width(key.value.type) or 0
-        made.match_type = p4info_pb2.MatchField.MatchType.Value(key.kind.upper())
-        annotate(made, key.annotations)
-        self.types.name_in(made, key.value.type)
+    def _match_fields(self, rows: Any, keys: Sequence[ir.Key]) -> None:
+        for id_, key in zip(field_ids([key.annotations for key in keys]), keys, strict=True):
+            made = rows.add(id=id_, name=key.name, bitwidth=t.key_width(key.value.type) or 0)
+            made.match_type = p4info_pb2.MatchField.MatchType.Value(key.kind.upper())
+            annotate(made, key.annotations)
+            self.types.name_in(made, key.value.type)
 
     def _table(self, table: ir.Table) -> None:
         made = self.info.tables.add(size=table.size, has_initial_entries=bool(table.entries))
         self._preamble(made, "table", table.name, table.annotations)
-        for at, key in enumerate(table.match_keys):
-            self._match_field(made.match_fields.add(), key, at)
+        self._match_fields(made.match_fields, table.match_keys)
         for entry in table.actions:
             ref = made.action_refs.add(id=self.ids.of("action", entry.action.name))
             if entry.scope:
@@ -185,15 +188,15 @@ class Describer:
 
     def _initial(self, made: Any, action: ir.Action, data: Sequence[int]) -> None:
         made.action_id = self.ids.of("action", action.name)
-        for at, (param, value) in enumerate(zip(action.data, data, strict=True)):
+        for (id_, param), value in zip(_parameters(action), data, strict=True):
             size = max(1, ((t.key_width(param.type) or 0) + 7) // 8)
-            made.arguments.add(param_id=number(param.annotations, at), value=value.to_bytes(size, "big"))
+            made.arguments.add(param_id=id_, value=value.to_bytes(size, "big"))
 
     def _action(self, action: ir.Action) -> None:
         made = self.info.actions.add()
         self._preamble(made, "action", action.name, action.annotations)
-        for at, param in enumerate(action.data if action in self.inventory.table_actions else ()):
-            row = made.params.add(id=number(param.annotations, at), name=_name(param))
+        for id_, param in _parameters(action) if action in self.inventory.table_actions else ():
+            row = made.params.add(id=id_, name=_name(param))
             row.bitwidth = t.key_width(param.type) or 0
             annotate(row, param.annotations)
             self.types.name_in(row, param.type)
@@ -254,10 +257,12 @@ class Describer:
             made.preamble.id = self.ids.of("controller_header", type_.name)
             made.preamble.name = made.preamble.alias = name
             made.preamble.annotations.append(f'@controller_header("{name}")')
-            for at, (field, inner, annotations) in enumerate(_flat(type_, "")):
+            fields = list(_flat(type_, ""))
+            ids = field_ids([annotations for _, _, annotations in fields])
+            for id_, (field, inner, annotations) in zip(ids, fields, strict=True):
                 if is_hidden(annotations):
                     continue
-                row = made.metadata.add(id=number(annotations, at), name=field, bitwidth=t.max_width(inner))
+                row = made.metadata.add(id=id_, name=field, bitwidth=t.max_width(inner))
                 annotate(row, annotations)
                 self.types.name_in(row, inner)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.annotations import given_number
+from olafctl.p4.syntax.annotations import given_number, named, only_number
 from olafctl.p4.syntax.tree import Annotations
 
 PREFIX = {
@@ -68,7 +68,27 @@ class Ids:
         return self._by_name[kind, name]
 
 
-def number(annotations: Annotations, position: int) -> int:
-    """The id of a key field or parameter: given, or its position from 1."""
-    given = given_number(annotations, "id")
-    return position + 1 if given is None else given
+def field_ids(fields: Sequence[Annotations]) -> list[int]:
+    """The ids of key fields, parameters or header fields: given, or the next from 1 that is free.
+
+    Raises Refused when an ``@id`` is 0 or is given twice.
+    """
+    given = [named(annotations, "id") for annotations in fields]
+    taken: set[int] = set()
+    for found in given:
+        if found is not None:
+            wanted = only_number(found)
+            if wanted == 0 or wanted in taken:
+                raise Refused(found.pos, "@id", f"{wanted} is {'used twice' if wanted else 'no id'}")
+            taken.add(wanted)
+    ids, free = [], 1
+    for found in given:
+        if found is not None:
+            ids.append(only_number(found))
+            free += 1
+            continue
+        while free in taken:
+            free += 1
+        taken.add(free)
+        ids.append(free)
+    return ids

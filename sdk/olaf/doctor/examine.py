@@ -28,6 +28,8 @@ class Place:
     epoch: int
     segments: Segments | None
     """None where the model is not known."""
+    mtu: int | None
+    """What its packets fit, where it takes over the server's division; else None."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def examine(worker: Worker, wait: float) -> Iterator[Finding]:
     elif isinstance(where, Cluster):
         yield from _as_member(worker, where, way, wait)
     else:
-        yield from _data_path(way, Place(where, worker.local, worker.epoch, segments), wait)
+        mtu = worker.mtu if worker.segments is None else None
+        yield from _data_path(way, Place(where, worker.local, worker.epoch, segments, mtu), wait)
 
 
 def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Iterator[Finding]:
@@ -78,7 +81,7 @@ def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Itera
     yield ok("membership", said)
     segments = Segments(worker.values, joined.segments) if worker.values else None
     try:
-        yield from _data_path(way, Place(joined.server, local, joined.epoch, segments), wait)
+        yield from _data_path(way, Place(joined.server, local, joined.epoch, segments, None), wait)
     finally:
         with closing(_port(local)) as port:
             Membership(port, cluster, worker.values or 0, wire.Role.WORKER, worker.key).leave()
@@ -92,9 +95,10 @@ def _data_path(way: Way, place: Place, wait: float) -> Iterator[Finding]:
     except OSError as error:
         raise _taken(place.local, error) from error
     with closing(prober):
-        answer = yield from probes.examine_server(prober, place.epoch, place.segments)
-        if answer is not None:
-            yield from probes.examine_engine(prober, answer, place.segments)
+        mtu = None if place.mtu is None else max(place.mtu, way.mtu)
+        answered = yield from probes.examine_server(prober, place.epoch, place.segments, mtu)
+        if answered is not None:
+            yield from probes.examine_engine(prober, *answered)
     yield from machine.neighbour(way, place.server)
     yield from machine.dropped(counted)
 

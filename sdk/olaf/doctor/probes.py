@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from olaf import serial, wire
 from olaf.doctor.finding import Finding, fault, ok, skipped, warning
 from olaf.port import Address
-from olaf.segments import Segments
+from olaf.segments import Segments, largest
 from olaf.silence import unacknowledged, unanswered
 
 _SO_NO_CHECK = 11
@@ -103,9 +103,13 @@ class Prober:
 
 
 def examine_server(
-    prober: Prober, epoch: int, segments: Segments | None
-) -> Generator[Finding, None, Answer | None]:
-    """Whether a parameter server answers, in which epoch, and for which model; returns its answer, if any."""
+    prober: Prober, epoch: int, segments: Segments | None, mtu: int | None
+) -> Generator[Finding, None, tuple[Answer, Segments | None] | None]:
+    """Whether a parameter server answers, in which epoch, and for which model.
+
+    Returns its answer, if any, and the division that a worker then uses: the server's, where its segments fit
+    ``mtu``; None where it keeps its own.
+    """
     answer = prober.ask([epoch])
     if isinstance(answer, Silence):
         answer = prober.ask([other for other in range(wire.EPOCHS) if other != epoch])
@@ -120,8 +124,9 @@ def examine_server(
         )
     else:
         yield ok("server", f"a parameter server answers in epoch {epoch}")
-    yield _model(answer, segments)
-    return answer
+    taken = _taken_over(answer, segments, mtu)
+    yield _model(answer, taken)
+    return answer, taken
 
 
 def _unanswered(silence: Silence) -> Finding:
@@ -129,6 +134,16 @@ def _unanswered(silence: Silence) -> Finding:
         what = "the server's machine is reached, but no program listens there"
         return fault("server", what, "start olafctl server, or give its port")
     return fault("server", *unanswered())
+
+
+def _taken_over(answer: Answer, segments: Segments | None, mtu: int | None) -> Segments | None:
+    if segments is None or mtu is None or answer.header.seq != segments.values:
+        return segments
+    try:
+        theirs = Segments(answer.header.seq, answer.header.count)
+    except ValueError:
+        return segments
+    return theirs if theirs.size <= largest(mtu) else segments
 
 
 def _model(answer: Answer, segments: Segments | None) -> Finding:

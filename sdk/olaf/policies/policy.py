@@ -10,6 +10,7 @@ what they would one by one.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 
 from olaf.policies.deadlines import Deadlines
 from olaf.port import Address
-from olaf.segments import Segments, Vector, stretches
+from olaf.segments import Segments, Vector, representable, stretches
 
 RATE = 0.001
 """Default of γ (OLAF §2.1)."""
@@ -76,8 +77,11 @@ class Policy(ABC):
     ) -> None:
         """``weights`` has shape (n,) and is copied; without ``segments`` it is one. ``rate`` is γ.
 
-        What waits in a segment steps after ``deadline`` seconds in any case; ValueError for none above 0.
+        What waits in a segment steps after ``deadline`` seconds in any case; ValueError for none above 0, or
+        a rate that is no number of binary32.
         """
+        if not representable(rate) or rate == -math.inf:
+            raise ValueError(f"a rate of {rate}; give a finite number")
         if deadline is not None and not deadline > 0:
             raise ValueError(f"updates that wait for {deadline} s; give a deadline above 0")
         self.weights: Vector = np.array(weights, dtype="<f4")
