@@ -7,7 +7,7 @@ simulated time; the code in between is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol, Union
 
@@ -39,6 +39,36 @@ class Run:
     def part(self, start: int, stop: int) -> Run:
         """Those from ``start`` to before ``stop``."""
         return Run(self.data[start * self.size : stop * self.size], self.size)
+
+    @property
+    def memory(self) -> Sequence[memoryview]:
+        """Where they are: these pieces, one after the other."""
+        return (self.data,)
+
+
+class Frames(Run):
+    """Datagrams to be sent, of which each header and each body stays where it is."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: Sequence[memoryview], size: int) -> None:
+        """``memory``: header, body, header, body, …, ``size`` bytes each two, but the last may be fewer."""
+        self._memory, self.size = memory, size
+        self._count = len(memory) // 2
+
+    @property
+    def data(self) -> memoryview:  # type: ignore[override]
+        """All of them: a copy."""
+        return memoryview(b"".join(self._memory))
+
+    @property
+    def memory(self) -> Sequence[memoryview]:
+        """Headers and bodies in turn."""
+        return self._memory
+
+    def part(self, start: int, stop: int) -> Frames:
+        """Those from ``start`` to before ``stop``."""
+        return Frames(self._memory[2 * start : 2 * stop], self.size)
 
 
 class Party(Protocol):

@@ -401,7 +401,7 @@ class Worker:
         """``status`` is the last frame's."""
         self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
-        self._outbox.answered(len(run), self._port.now())
+        self._outbox.answered(len(run), self._port.now(), status is not None)
         self._silence.acknowledged(range(header.segment, header.segment + len(run)))
         self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
         self.status = status or self.status
