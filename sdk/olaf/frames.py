@@ -11,7 +11,7 @@ import numpy as np
 
 from olaf import wire
 from olaf.port import Frames, Run
-from olaf.segments import Vector, payload
+from olaf.segments import Vector
 
 _HEADS = np.dtype(
     {
@@ -31,25 +31,24 @@ class Writer:
     def __init__(self) -> None:
         self._room(1)
 
-    def run(self, header: wire.Olaf, policies: list[int], values: Vector, size: int) -> Frames:
+    def run(self, header: wire.Olaf, policies: list[int], blocks: list[memoryview]) -> Frames:
         """One frame for each of ``policies``, from ``header.segment`` on; to be sent before the next call.
 
-        ``values`` (n,) are divided into segments of ``size``; the last one may be shorter.
+        ``blocks``: their values, as ``segments.blocks`` divides them.
         """
-        count, body, each = len(policies), payload(values), 4 * size
+        count, size = len(policies), wire.OLAF_BYTES + len(blocks[0])
         if count == 1:
             header.policy = policies[0]
-            return Frames((memoryview(header.pack()), body), wire.OLAF_BYTES + len(body))
+            return Frames((memoryview(header.pack()), *blocks), size)
         if count > len(self._heads):
             self._room(count)
         heads = self._heads[:count]
         heads["same"] = header.pack()[: wire.OLAF_SEGMENT_AT]
         heads["segment"] = _NUMBERS[header.segment : header.segment + count]
         heads["policy"] = policies
-        memory = [body] * (2 * count)
-        memory[::2] = self._each[:count]
-        memory[1::2] = [body[start : start + each] for start in range(0, count * each, each)]
-        return Frames(memory, wire.OLAF_BYTES + each)
+        memory = blocks * 2
+        memory[::2], memory[1::2] = self._each[:count], blocks
+        return Frames(memory, size)
 
     def _room(self, count: int) -> None:
         memory = memoryview(bytearray(count * wire.OLAF_BYTES))

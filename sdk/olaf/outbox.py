@@ -17,7 +17,7 @@ import numpy as np
 from olaf import wire
 from olaf.frames import Writer
 from olaf.port import Run
-from olaf.segments import Segments, Vector, stretches
+from olaf.segments import Segments, Vector, blocks, stretches
 
 _SHARE = 3
 """So many times what is on its way fits a socket's buffer: other members send to the same one."""
@@ -176,7 +176,7 @@ class Outbox:
         header = wire.Olaf(
             wire.VERSION, kind, mark.epoch, flags, 1, mark.seq, mark.reward, mark.time, first, 0
         )
-        return send(self._writer.run(header, bases, values, self._segments.size))
+        return send(self._writer.run(header, bases, blocks(values, self._segments.size)))
 
     def _sent(self, segments: range, now: float) -> None:
         count = len(segments)

@@ -113,6 +113,12 @@ def payload(values: Vector) -> memoryview:
     return np.ascontiguousarray(values, dtype="<f4").data.cast("B")
 
 
+def blocks(values: Vector, size: int) -> list[memoryview]:
+    """The payloads of neighbouring segments of ``size`` values, the last perhaps shorter."""
+    body, each = payload(values), 4 * size
+    return [body[start : start + each] for start in range(0, len(body), each)]
+
+
 def values_of(data: memoryview) -> Vector:
     """A read-only view of a payload as values; raises ValueError when it is no whole number of them."""
     return np.frombuffer(data, dtype="<f4")
