@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from olaf import wire
-from olaf.port import Run
-from olaf.segments import Vector, payload
+from olaf.port import Frames, Run
+from olaf.segments import Vector
 
 _HEADS = np.dtype(
     {
@@ -21,36 +21,39 @@ _HEADS = np.dtype(
         "itemsize": wire.OLAF_BYTES,
     }
 )
+_NUMBERS = np.arange(1 << 16, dtype=">u2")
+"""All segments' numbers as they travel."""
 
 
 class Writer:
-    """Makes frames, in memory that it uses again."""
+    """Makes frames of headers, in memory that it uses again, and of values where they are."""
 
     def __init__(self) -> None:
-        self._memory = np.empty(0, np.uint8)
+        self._room(1)
 
-    def run(self, header: wire.Olaf, policies: list[int], values: Vector, size: int) -> Run:
+    def run(self, header: wire.Olaf, policies: list[int], blocks: list[memoryview]) -> Frames:
         """One frame for each of ``policies``, from ``header.segment`` on; to be sent before the next call.
 
-        ``values`` (n,) are divided into segments of ``size``; the last one may be shorter.
+        ``blocks``: their values, as ``segments.blocks`` divides them.
         """
-        count, body = len(policies), payload(values)
+        count, size = len(policies), wire.OLAF_BYTES + len(blocks[0])
         if count == 1:
             header.policy = policies[0]
-            return Run(memoryview(header.pack() + body))
-        each = wire.OLAF_BYTES + 4 * size
-        if len(self._memory) < count * each:
-            self._memory = np.empty(count * each, np.uint8)
-        memory = self._memory[: count * each]
-        heads = _heads(memory.data, each, count)
+            return Frames((memoryview(header.pack()), *blocks), size)
+        if count > len(self._heads):
+            self._room(count)
+        heads = self._heads[:count]
         heads["same"] = header.pack()[: wire.OLAF_SEGMENT_AT]
-        heads["segment"] = np.arange(header.segment, header.segment + count)
+        heads["segment"] = _NUMBERS[header.segment : header.segment + count]
         heads["policy"] = policies
-        frames, blocks = memory.reshape(count, each), np.frombuffer(body, np.uint8)
-        whole, rest = divmod(len(blocks), 4 * size)
-        frames[:whole, wire.OLAF_BYTES :] = blocks[: len(blocks) - rest].reshape(whole, 4 * size)
-        frames[whole:, wire.OLAF_BYTES : wire.OLAF_BYTES + rest] = blocks[len(blocks) - rest :]
-        return Run(memory.data[: count * wire.OLAF_BYTES + len(blocks)], each)
+        memory = blocks * 2
+        memory[::2], memory[1::2] = self._each[:count], blocks
+        return Frames(memory, size)
+
+    def _room(self, count: int) -> None:
+        memory = memoryview(bytearray(count * wire.OLAF_BYTES))
+        self._heads = _heads(memory, wire.OLAF_BYTES, count)
+        self._each = [memory[at : at + wire.OLAF_BYTES] for at in range(0, len(memory), wire.OLAF_BYTES)]
 
 
 class Reader:
@@ -86,7 +89,7 @@ class Reader:
 def together(run: Run) -> list[Run]:
     """The run in pieces, as long as can be, whose headers differ as those of neighbouring segments do."""
     count = len(run)
-    if count == 1:
+    if count <= 1:
         return [run]
     if len(run.data) - (count - 1) * run.size < wire.OLAF_BYTES:
         # Frames without a whole header are in pieces of their own.
@@ -95,6 +98,9 @@ def together(run: Run) -> list[Run]:
         return together(run.part(0, whole)) + alone if whole else alone
     heads = _heads(run.data, run.size, count)
     same, segments = heads["same"], heads["segment"]
+    alike, numbers = same.tobytes(), _NUMBERS[segments[0] :][:count]
+    if alike == count * alike[: wire.OLAF_SEGMENT_AT] and segments.tobytes() == numbers.tobytes():
+        return [run]  # as nearly always: a comparison by numpy costs three times as much
     broken = same[1:] != same[:-1]
     broken |= segments[1:] != segments[:-1] + 1
     breaks = [0, *(broken.nonzero()[0] + 1).tolist(), count]

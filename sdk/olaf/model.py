@@ -5,7 +5,7 @@ from __future__ import annotations
 from olaf.aom import AgeOfModel
 from olaf.policies import PolicyMaker
 from olaf.port import Address
-from olaf.segments import Segments, Vector, payload
+from olaf.segments import Segments, Vector, blocks
 from olaf.serial import VERSION_BITS, Replay, distance
 
 RESERVED = 4096
@@ -33,6 +33,9 @@ class Model:
         self._begun: list[int] | None = list(self.versions)
         """Versions that this server began with; None when that is long ago."""
         self._seen: dict[Address, Replay] = {}
+        self._blocks: list[memoryview] = []
+        self._divided: Vector | None = None
+        """The weights that ``_blocks`` are of, if they are no copies."""
         self._most = min(_MOST_SENDERS, max(1, _MOST_NUMBERS // segments.count))
 
     def first(self, member: Address, seq: int, segments: range) -> list[tuple[bool, range]]:
@@ -97,6 +100,12 @@ class Model:
                 self._resumed = None
         return [max(lag, 0) for lag in lags]
 
-    def body(self, segment: int) -> memoryview:
-        """A segment's weights as they travel."""
-        return payload(self.policy.weights[self.segments.slice(segment)])
+    def blocks(self, segments: range) -> list[memoryview]:
+        """The weights of each segment as they travel, where they are."""
+        weights = self.policy.weights
+        if self._divided is not weights:
+            self._blocks = blocks(weights, self.segments.size)
+            # Weights of a policy of one's own may not travel as they are: then these are copies.
+            owner: object = self._blocks[0].obj
+            self._divided = weights if owner is weights else None
+        return self._blocks[segments.start : segments.stop]

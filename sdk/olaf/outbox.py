@@ -17,7 +17,7 @@ import numpy as np
 from olaf import wire
 from olaf.frames import Writer
 from olaf.port import Run
-from olaf.segments import Segments, Vector, stretches
+from olaf.segments import Segments, Vector, blocks, stretches
 
 _SHARE = 3
 """So many times what is on its way fits a socket's buffer: other members send to the same one."""
@@ -27,6 +27,8 @@ is offered meanwhile is added to it, and no second copy of its weights comes una
 PAUSE, LONGEST_PAUSE = 0.02, 0.64
 """Seconds without an answer after which what is on its way counts as gone: each twice the one before, until
 an answer comes. A server that is busy must find what was sent to it, and not more."""
+_WARY = 64
+"""Updates after a pause without answers, which may mean a loss, that begin with another segment each."""
 
 
 @dataclass
@@ -64,6 +66,10 @@ class Outbox:
         self._pause: float | None = None
         """When to take those for gone."""
         self._patience = PAUSE
+        self._engine = True
+        """Whether an engine's queue is on the way."""
+        self._wary = 0
+        """Updates until nothing counts as lost any more."""
         each = wire.IP_UDP_BYTES + wire.OLAF_BYTES + 4 * segments.size
         self._window = max(1, min(max(segments.count, _FEW // each), room // _SHARE // each))
 
@@ -87,8 +93,11 @@ class Outbox:
         count = self._segments.count
         self._give_up(now)
         if sending:
-            # Each update begins with another segment: a queue that is full drops the last of a burst.
-            self._next = self._next if self._left else mark.seq % count
+            if not self._left:
+                # Each update begins with another segment, as a queue that is full drops the last of a burst;
+                # where nothing is lost it begins with the first, and is one run.
+                self._next = mark.seq % count if self._engine or self._wary else 0
+                self._wary = max(0, self._wary - 1)
             self._left = count
         pieces = self._turn() if sending else []
         sent: list[range] = []
@@ -121,8 +130,9 @@ class Outbox:
                 break
         return sum(map(len, pieces)) - sent
 
-    def answered(self, frames: int, now: float) -> None:
-        """So many answers came."""
+    def answered(self, frames: int, now: float, engine: bool = True) -> None:
+        """So many answers came, with an ``engine``'s status or without."""
+        self._engine = engine
         self._flying, self._patience = max(0, self._flying - frames), PAUSE
         self._pause = now + self._patience if self._flying or self._left else None
 
@@ -133,6 +143,7 @@ class Outbox:
     def _give_up(self, now: float) -> None:
         """What is on its way counts as gone after a pause without answers."""
         if self._pause is not None and now >= self._pause:
+            self._wary = _WARY if self._flying else self._wary
             self._flying, self._pause = 0, None
             self._patience = min(2 * self._patience, LONGEST_PAUSE)
 
@@ -166,7 +177,7 @@ class Outbox:
         header = wire.Olaf(
             wire.VERSION, kind, mark.epoch, flags, 1, mark.seq, mark.reward, mark.time, first, 0
         )
-        return send(self._writer.run(header, bases, values, self._segments.size))
+        return send(self._writer.run(header, bases, blocks(values, self._segments.size)))
 
     def _sent(self, segments: range, now: float) -> None:
         count = len(segments)

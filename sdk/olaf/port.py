@@ -7,7 +7,7 @@ simulated time; the code in between is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Callable, Protocol, Union
 
@@ -20,13 +20,18 @@ Bytes = Union[bytes, bytearray, memoryview]
 class Run:
     """Datagrams one after the other in memory: each of ``size`` bytes, but the last may be shorter."""
 
-    __slots__ = ("_count", "data", "size")
+    __slots__ = ("_count", "_data", "size")
 
     def __init__(self, data: memoryview, size: int | None = None) -> None:
         """``data`` is one datagram if ``size`` is not given."""
-        self.data = data
+        self._data = data
         self.size = len(data) if size is None else size
         self._count = -(-len(data) // self.size) if self.size else 1
+
+    @property
+    def data(self) -> memoryview:
+        """All of them."""
+        return self._data
 
     def __len__(self) -> int:
         """How many datagrams, at least one: it may be empty."""
@@ -38,7 +43,37 @@ class Run:
 
     def part(self, start: int, stop: int) -> Run:
         """Those from ``start`` to before ``stop``."""
-        return Run(self.data[start * self.size : stop * self.size], self.size)
+        return Run(self._data[start * self.size : stop * self.size], self.size)
+
+    @property
+    def memory(self) -> Sequence[memoryview]:
+        """Where they are: these pieces, one after the other."""
+        return (self._data,)
+
+
+class Frames(Run):
+    """Datagrams to be sent, of which each header and each body stays where it is."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: Sequence[memoryview], size: int) -> None:
+        """``memory``: header, body, header, body, …, ``size`` bytes each two, but the last may be fewer."""
+        self._memory, self.size = memory, size
+        self._count = len(memory) // 2
+
+    @property
+    def data(self) -> memoryview:
+        """All of them: a copy."""
+        return memoryview(b"".join(self._memory))
+
+    @property
+    def memory(self) -> Sequence[memoryview]:
+        """Headers and bodies in turn."""
+        return self._memory
+
+    def part(self, start: int, stop: int) -> Frames:
+        """Those from ``start`` to before ``stop``."""
+        return Frames(self._memory[2 * start : 2 * stop], self.size)
 
 
 class Party(Protocol):

@@ -107,10 +107,11 @@ def binary32(values: npt.ArrayLike) -> Vector:
 
 
 def finite(values: Vector) -> bool:
-    """Whether all values are: one that is not makes the sum so too, and a sum is made four times as fast."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.add.reduce(values)
-    return math.isfinite(total) or bool(np.isfinite(values).all())
+    """Whether all values are: one that is not makes the sum so too, and a sum is made ten times as fast.
+
+    einsum's, since that of ``sum`` is careful with rounding, which costs half of its time.
+    """
+    return math.isfinite(np.einsum("i->", values)) or bool(np.isfinite(values).all())
 
 
 def representable(reward: float) -> bool:
@@ -121,6 +122,12 @@ def representable(reward: float) -> bool:
 def payload(values: Vector) -> memoryview:
     """The values as they travel: little-endian binary32, without a copy where memory has them so."""
     return np.ascontiguousarray(values, dtype="<f4").data.cast("B")
+
+
+def blocks(values: Vector, size: int) -> list[memoryview]:
+    """The payloads of neighbouring segments of ``size`` values, the last perhaps shorter."""
+    body, each = payload(values), 4 * size
+    return [body[start : start + each] for start in range(0, len(body), each)]
 
 
 def values_of(data: memoryview) -> Vector:

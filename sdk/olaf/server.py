@@ -7,23 +7,21 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
-
-import numpy as np
 
 from olaf import checkpoint as checkpoints
 from olaf import frames, wire
 from olaf.address import Cluster, host_port, parse
 from olaf.errors import BadAddress, BadCheckpoint
+from olaf.introductions import Introductions
 from olaf.membership import Membership, is_control, key_of
 from olaf.model import RESERVED, Model
 from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.port import Address, Port, Run
 from olaf.segments import Segments, Vector, finite, stretches
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
-from olaf.staleness import Staleness
+from olaf.served import Counters, Served
 from olaf.udp import UdpPort
 
 DEFAULT = "default"
@@ -33,45 +31,6 @@ _ASK_AGAIN = 1.0
 """Seconds between two questions for the epoch."""
 _TRY_AGAIN = 1.0
 """Seconds between a checkpoint that could not be written and the next try."""
-_MOST_CANDIDATES = 64
-"""Workers whose initial weights are collected at the same time."""
-
-
-@dataclass
-class Counters:
-    """Of one cluster, in frames unless said otherwise."""
-
-    received: int = 0
-    updates: int = 0
-    """Worker updates in them: the sum of counts."""
-    applied: int = 0
-    collected: int = 0
-    refused: int = 0
-    """By the policy; answered like all others."""
-    duplicates: int = 0
-    """Answered, not applied a second time."""
-    unusable: int = 0
-    """Of another length or division, or not finite."""
-    before_weights: int = 0
-    """Updates received before there were weights."""
-    other_epoch: int = 0
-    clock_ahead: int = 0
-    """Generated in the future by the sender's clock; age 0."""
-    staleness: Staleness = field(default_factory=Staleness)
-    """Of the worker updates that the policy was given."""
-
-
-@dataclass
-class _Cluster:
-    """What the server knows of a cluster; without a model it has no weights yet."""
-
-    epoch: int = 0
-    model: Model | None = None
-    counters: Counters = field(default_factory=Counters)
-    candidates: dict[Address, tuple[Segments, dict[int, Vector]]] = field(default_factory=dict)
-    """Initial weights by worker, until one's are whole (OLAF §2.1)."""
-    saved: list[int] = field(default_factory=list)
-    """Versions in the last checkpoint."""
 
 
 class ParameterServer:
@@ -119,7 +78,7 @@ class ParameterServer:
             POLICIES[policy] if isinstance(policy, str) else policy
         )
         self._members = members
-        self._divisions, self._slot = dict(divisions or {}), slot
+        self._divisions = dict(divisions or {})
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._every, self._multicast = every, multicast
         self._save_due: float | None = None
@@ -128,7 +87,7 @@ class ParameterServer:
         self.garbage = 0
         """Datagrams that are no Olaf frames, or come from strangers."""
         names = {DEFAULT} if members is None else {*members.values(), *(epochs or {})}
-        self._clusters = {name: _Cluster((epochs or {}).get(name, 0)) for name in sorted(names)}
+        self._clusters = {name: Served((epochs or {}).get(name, 0)) for name in sorted(names)}
         for name, (segments, weights) in (initial or {}).items():
             self._clusters[name].model = Model(segments, weights, self._make)
         self._membership: Membership | None = None
@@ -138,6 +97,7 @@ class ParameterServer:
             raise BadAddress(f"{cluster!r} names no cluster; write olaf://cluster@engine")
         self._reader, self._writer = frames.Reader(), frames.Writer()
         self._port: Port = port or UdpPort(host_port(listen))
+        self._introductions = Introductions(self._port, self._make, slot)
         try:
             if isinstance(where, Cluster):
                 self._join(where, key, wait)
@@ -165,7 +125,7 @@ class ParameterServer:
         """
         with self._port.lock:
             old = self._clusters[cluster]
-            self._clusters[cluster] = _Cluster(epoch, counters=old.counters)
+            self._clusters[cluster] = Served(epoch, counters=old.counters)
 
     def assign(
         self,
@@ -183,7 +143,7 @@ class ParameterServer:
             for name, epoch in epochs.items():
                 known = self._clusters.get(name)
                 if known is None or known.epoch != epoch:
-                    self._clusters[name] = _Cluster(epoch, counters=known.counters if known else Counters())
+                    self._clusters[name] = Served(epoch, counters=known.counters if known else Counters())
             for name in self._clusters.keys() - epochs.keys():
                 del self._clusters[name]
 
@@ -249,7 +209,7 @@ class ParameterServer:
     def _join(self, where: Cluster, key: str | None, wait: float) -> None:
         secret = key_of(os.environ.get("OLAF_KEY", "") if key is None else key)
         self._membership = Membership(self._port, where, 0, wire.Role.PARAMETER_SERVER, secret)
-        self._clusters = {DEFAULT: _Cluster(self._membership.admit(wait).epoch)}
+        self._clusters = {DEFAULT: Served(self._membership.admit(wait).epoch)}
 
     def _follow(self) -> None:
         """Another epoch is another job."""
@@ -313,7 +273,7 @@ class ParameterServer:
         elif len(run) > 1 and not self._usual(cluster, header, values, run):
             self._one_by_one(run, source)
         elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(cluster, header, values, source, self._divisions.get(name))
+            self._introductions.received(cluster, header, values, source, self._divisions.get(name))
         else:
             self._update(cluster, header, values, run, source)
 
@@ -321,7 +281,7 @@ class ParameterServer:
         for datagram in run:
             self._receive(Run(datagram), source)
 
-    def _usual(self, cluster: _Cluster, header: wire.Olaf, values: Vector, run: Run) -> bool:
+    def _usual(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run) -> bool:
         """Whether these are updates of segments that the model has, with finite values."""
         if cluster.model is None or header.frame_type != wire.FrameType.UPDATE:
             return False
@@ -329,20 +289,18 @@ class ParameterServer:
         size = (run.size - wire.OLAF_BYTES) // 4
         return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
-    def _update(
-        self, cluster: _Cluster, header: wire.Olaf, values: Vector, run: Run, source: Address
-    ) -> None:
+    def _update(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run, source: Address) -> None:
         """Of as many segments from the header's on; if there are several, ``_usual`` ones."""
         counters, model, count = cluster.counters, cluster.model, len(run)
         counters.received += count
         counters.updates += header.count * count
         if model is None:
             counters.before_weights += 1
-            self._introduce(cluster, header.segment, source)
+            self._introductions.answer(cluster, header.segment, source)
             return
         if not model.segments.fit(header.segment, count, model.segments.size, len(values)):
             counters.unusable += 1
-            self._introduce(cluster, header.segment, source)
+            self._introductions.answer(cluster, header.segment, source)
             return
         segments = range(header.segment, header.segment + count)
         begin = segments.start * model.segments.size
@@ -367,7 +325,7 @@ class ParameterServer:
         for part in moved:
             self._share(cluster, model, part, source)
 
-    def _apply(self, cluster: _Cluster, model: Model, update: Update, gen_time: int) -> list[range]:
+    def _apply(self, cluster: Served, model: Model, update: Update, gen_time: int) -> list[range]:
         """Hand an update to the policy; of which segments the weights moved."""
         counters, segments = cluster.counters, update.segments
         age = distance(self._port.wall(), gen_time, TIME_BITS)
@@ -387,7 +345,7 @@ class ParameterServer:
                 counters.refused += len(part)
         return moved
 
-    def _moved(self, cluster: _Cluster, model: Model, segments: range) -> None:
+    def _moved(self, cluster: Served, model: Model, segments: range) -> None:
         """New weights have a new version; one that a checkpoint does not allow is not given out."""
         span = slice(segments.start, segments.stop)
         versions = model.versions[span]
@@ -412,9 +370,7 @@ class ParameterServer:
             self._full_until = self._port.now() + _TRY_AGAIN
             self._save_due = self._port.now() + self._every
 
-    def _answer(
-        self, cluster: _Cluster, model: Model, segments: range, header: wire.Olaf, to: Address
-    ) -> None:
+    def _answer(self, cluster: Served, model: Model, segments: range, header: wire.Olaf, to: Address) -> None:
         """ACKs: the weights and their versions; count, seq, reward and time are the update's."""
         answer = wire.Olaf(
             wire.VERSION,
@@ -429,10 +385,9 @@ class ParameterServer:
             0,
         )
         versions = model.versions[segments.start : segments.stop]
-        weights = model.policy.weights[model.segments.span(segments)]
-        self._port.send_run(to, self._writer.run(answer, versions, weights, model.segments.size))
+        self._port.send_run(to, self._writer.run(answer, versions, model.blocks(segments)))
 
-    def _share(self, cluster: _Cluster, model: Model, segments: range, told: Address | None) -> None:
+    def _share(self, cluster: Served, model: Model, segments: range, told: Address | None) -> None:
         """Give the new weights to the other contributors; an engine does that with the ACK that one got."""
         behind = model.behind[segments.start : segments.stop]
         if not any(behind):
@@ -447,73 +402,6 @@ class ParameterServer:
             header = wire.Olaf(wire.VERSION, wire.FrameType.ACK, cluster.epoch, 0, 0, 0, 0.0, now, 0, 0)
             for member in waiting:
                 self._answer(cluster, model, part, header, member)
-
-    def _introduced(
-        self, cluster: _Cluster, header: wire.Olaf, values: Vector, source: Address, division: int | None
-    ) -> None:
-        """A worker's INIT: its model's length and division, and, if the server has none, its weights.
-
-        ``division``: the engine's segments, where they are known.
-        """
-        try:
-            segments = Segments(header.seq, header.count)
-            fits = len(values) in (0, segments.length(header.segment))
-        except (ValueError, IndexError):
-            fits = False
-        if not fits or not finite(values):
-            cluster.counters.unusable += 1
-            return
-        room = division is None or self._slot is None or segments.values <= division * self._slot
-        if cluster.model is None and not (room and division in (None, segments.count)):
-            self._tell(cluster, header.segment, source, segments.values, division if room and division else 0)
-        elif cluster.model is None and len(values):
-            self._candidate(cluster, segments, header.segment, values, source)
-        else:
-            self._introduce(cluster, header.segment, source)
-
-    def _candidate(
-        self, cluster: _Cluster, segments: Segments, segment: int, values: Vector, source: Address
-    ) -> None:
-        """Collect one worker's weights; the first whose weights are whole initialises the model."""
-        known, blocks = cluster.candidates.pop(source, (segments, {}))
-        if known != segments:
-            blocks = {}
-        blocks[segment] = values.copy()
-        if len(blocks) < segments.count:
-            if len(cluster.candidates) >= _MOST_CANDIDATES:
-                del cluster.candidates[next(iter(cluster.candidates))]
-            cluster.candidates[source] = segments, blocks
-            return
-        weights = np.concatenate([blocks[number] for number in range(segments.count)])
-        cluster.model = Model(segments, weights, self._make)
-        cluster.candidates.clear()
-        self._introduce(cluster, segment, source)  # it asks for the others
-
-    def _introduce(self, cluster: _Cluster, segment: int, to: Address) -> None:
-        """INIT to a worker: the weights; or none, where it asked for a segment that does not exist."""
-        model = cluster.model
-        if model is None:
-            self._tell(cluster, segment, to, 0, 0)
-        elif segment < model.segments.count:
-            values, count, version = model.segments.values, model.segments.count, model.versions[segment]
-            self._tell(cluster, segment, to, values, count, version, model.body(segment))
-        else:
-            self._tell(cluster, segment, to, model.segments.values, model.segments.count)
-
-    def _tell(
-        self,
-        cluster: _Cluster,
-        segment: int,
-        to: Address,
-        values: int,
-        count: int,
-        version: int = 0,
-        body: memoryview | bytes = b"",
-    ) -> None:
-        header = wire.Olaf(
-            wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version
-        )
-        self._port.send(to, header.pack(), body)
 
     def _monotonic(self) -> int:
         return round(self._port.now() * 1e9)

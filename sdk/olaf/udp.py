@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Callable
 
 from olaf import wire
@@ -130,26 +131,18 @@ class UdpPort:
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
         """False when the socket's buffer is full or the network refuses; if too large, the log says so."""
         marked = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", tos))] if tos else []
-        try:
-            self._socket.sendmsg((header, body), self._origin + marked, 0, to)
-        except OSError as failure:
-            self._failed(failure, len(header) + len(body), to)
-            return False
-        return True
+        return self._sent((header, body), marked, to)
 
     def send_run(self, to: Address, run: Run) -> int:
         """Stops where the socket's buffer is full or the network refuses."""
-        count = len(run)
-        if count == 1:
-            return int(self.send(to, b"", run.data))
-        at_once = min(_MOST_BYTES // max(run.size, 1), _MOST_DATAGRAMS)
-        start = 0
+        count, start = len(run), 0
+        at_once = min(_MOST_BYTES // max(run.size, 1), _MOST_DATAGRAMS, count)
         if at_once > 1 and self._segmenting is not False:
             while start < count and self._send_as_one(to, run.part(start, start + at_once)):
                 start += at_once
             if self._segmenting:
                 return min(start, count)
-        while start < count and self.send(to, b"", run.part(start, start + 1).data):
+        while start < count and self._sent(run.part(start, start + 1).memory, [], to):
             start += 1
         return start
 
@@ -190,6 +183,15 @@ class UdpPort:
         with contextlib.suppress(BlockingIOError):  # then many signals are waiting already
             os.write(self._wakeup_write, b"\0")
 
+    def _sent(self, datagram: Sequence[Bytes], marked: list[tuple[int, int, bytes]], to: Address) -> bool:
+        """One datagram, of these pieces."""
+        try:
+            self._socket.sendmsg(datagram, self._origin + marked, 0, to)
+        except OSError as failure:
+            self._failed(failure, sum(map(len, datagram)), to)
+            return False
+        return True
+
     def _send_as_one(self, to: Address, run: Run) -> bool:
         """One call, all or nothing. The first one decides whether this socket sends so."""
         if self._segmenting is None:
@@ -197,7 +199,7 @@ class UdpPort:
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_NO_CHECK, 0)  # the kernel allows one of the two
         segmented = (socket.IPPROTO_UDP, _UDP_SEGMENT, struct.pack("H", run.size))
         try:
-            self._socket.sendmsg((run.data,), [*self._origin, segmented], 0, to)
+            self._socket.sendmsg(run.memory, [*self._origin, segmented], 0, to)
         except OSError as failure:
             if failure.errno in _REFUSED:
                 self._segmenting = False

@@ -169,9 +169,9 @@ class Worker:
         self._silence = Silence(count)
         self._history = History(self.segments, self._keep)
         self._versions: list[int | None] = [None] * count
+        """Of the newest weights received."""
         self._missing = dict.fromkeys(range(count))
         """Segments without weights, in order."""
-        """Of the newest weights received."""
         self._adopted = [0] * count
         """Of the weights that ``poll`` returned last: what the next update is computed from."""
         self._taken = [float("-inf")] * count
@@ -421,7 +421,7 @@ class Worker:
         """``status`` is the last frame's."""
         self.counters.acks += len(run)
         self._unheard, self._patience = None, _SILENCE
-        self._outbox.answered(len(run), self._port.now())
+        self._outbox.answered(len(run), self._port.now(), status is not None)
         self._silence.acknowledged(range(header.segment, header.segment + len(run)))
         self.control.acknowledged(self._port.now(), *([] if status is None else [status]))
         self.status = status or self.status

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olaf import frames, wire
-from olaf.policies import Periodic, Plain, PolicyMaker, RewardGated, Synchronous
+from olaf.policies import Outcome, Periodic, Plain, PolicyMaker, RewardGated, Synchronous, Update
 from olaf.port import Address, Bytes, Party, Run
-from olaf.segments import Segments, Vector, payload
+from olaf.segments import Segments, Vector, blocks, payload
 from olaf.server import ParameterServer
 from olaf.worker import Worker
 from tests.network import SERVER, vector, worker_address
@@ -88,7 +88,7 @@ def test_a_run_is_what_its_frames_are_one_by_one(first: int, count: int, version
     count = min(count, SEGMENTS.count - first)
     weights, policies = vector(VALUES), versions[:count]
     place = SEGMENTS.span(range(first, first + count))
-    run = frames.Writer().run(header(1, 7, first), policies, weights[place], SEGMENTS.size)
+    run = frames.Writer().run(header(1, 7, first), policies, blocks(weights[place], SEGMENTS.size))
     alone = [
         header(1, 7, first + number, policy).pack() + block(weights, first + number)
         for number, policy in enumerate(policies)
@@ -173,6 +173,53 @@ def test_a_server_does_with_a_run_what_it_does_one_by_one(
     assert bits(together.weights()) == bits(alone.weights())
     assert together.age_of_model() == alone.age_of_model()
     assert sorted(ports[0].sent) == sorted(ports[1].sent)
+
+
+def test_of_a_run_that_wraps_and_has_two_epochs_and_a_bad_value_each_frame_counts_by_itself() -> None:
+    port = Bench(SERVER)
+    policy = partial(Plain, rate=1.0)
+    segments, values = Segments(30, 6), np.ones(5, np.float32)
+    initial = {"default": (segments, np.zeros(30, np.float32))}
+    server = ParameterServer(policy=policy, port=port, initial=initial)
+    burst = []
+    for number, segment in enumerate([4, 5, 0, 1, 2, 3]):
+        head = header(wire.FrameType.UPDATE, 1, segment)
+        head.epoch = int(number == 5)
+        burst.append(head.pack() + payload(values * (np.nan if segment == 1 else 1)).tobytes())
+    server.receive(run_of(burst), worker_address(0))
+    found = server.weights()
+    assert found is not None and found.reshape(6, 5)[:, 0].tolist() == [1, 0, 1, 0, 1, 1]
+    assert server.versions() == [1, 0, 1, 0, 1, 1]
+    counters = server.counters()
+    assert (counters.received, counters.applied) == (5, 4)
+    assert (counters.unusable, counters.other_epoch) == (1, 1)
+    assert sorted(wire.Olaf.unpack(ack).segment for _, ack in port.sent) == [0, 1, 2, 4, 5]
+
+
+class Rebinding(Plain):
+    """A policy of one's own, whose weights are another array after each update, of another type."""
+
+    def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
+        weights = self.weights.astype(np.float64)
+        weights[self.segments.span(update.segments)] += update.gradient
+        self.weights = weights  # type: ignore[assignment]
+        return [(Outcome.APPLIED, update.segments)]
+
+
+@pytest.mark.parametrize("policy", [partial(Plain, rate=1.0), Rebinding])
+def test_an_answer_has_the_weights_of_its_version(policy: PolicyMaker) -> None:
+    port = Bench(SERVER)
+    initial = {"default": (SEGMENTS, np.zeros(VALUES, np.float32))}
+    server = ParameterServer(policy=policy, port=port, initial=initial)
+    for seq in range(1, 4):
+        head = header(wire.FrameType.UPDATE, seq)
+        update = blocks(np.ones(VALUES, np.float32), SEGMENTS.size)
+        run = frames.Writer().run(head, [0] * SEGMENTS.count, update)
+        server.receive(Run(run.data, run.size), worker_address(0))
+        acks, port.sent = [datagram for _, datagram in port.sent], []
+        assert [wire.Olaf.unpack(ack).policy for ack in acks] == [seq] * SEGMENTS.count
+        told = np.frombuffer(b"".join(ack[wire.OLAF_BYTES :] for ack in acks), "<f4")
+        assert told.tolist() == [seq] * VALUES
 
 
 @settings(max_examples=60)

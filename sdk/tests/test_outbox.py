@@ -61,6 +61,35 @@ def test_no_more_is_on_its_way_than_fits_and_all_arrives_once() -> None:
     assert sent.frames <= 2 * segments.count
 
 
+def test_an_update_is_one_run_from_the_first_segment_where_nothing_gets_lost() -> None:
+    """Behind an engine, or after a loss, the last of a burst would otherwise be the same each time."""
+    segments = Segments(10 * EACH, 10)
+    outbox, firsts, now = Outbox(segments, 1 << 30), [], 0.0
+
+    def send(run: Run) -> int:
+        firsts.append(wire.Olaf.unpack(run.data).segment)
+        return len(run)
+
+    def offered(number: int) -> list[int]:
+        firsts.clear()
+        outbox.offer(vector(segments.values), True, [0] * 10, Mark(seq=number), now, send)
+        return list(firsts)
+
+    assert offered(3) == [3, 0]  # not known yet
+    outbox.answered(10, now, engine=True)
+    assert offered(4) == [4, 0]
+    outbox.answered(10, now, engine=False)
+    assert offered(5) == [0]
+    outbox.answered(9, now, engine=False)
+    now += 1.0  # and one frame was not answered
+    assert offered(6) == [6, 0]
+    found = []
+    for number in range(7, 200):
+        outbox.answered(10, now, engine=False)
+        found.append(offered(number))
+    assert found[0] == [7, 0] and found[-1] == [0]
+
+
 def test_without_answers_a_pause_stands_for_them() -> None:
     segments = Segments(100 * EACH, 100)
     outbox, sent = Outbox(segments, 30 * 4 * EACH * 3), Sent(segments)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, largest, payload, values_of
+from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, finite, largest, payload, values_of
 from olaf.serial import Replay, distance, newer
 
 
@@ -81,3 +81,13 @@ def first(replay: Replay, seq: int) -> bool:
 
 def test_a_segment_fits_any_ipv4_packet_whatever_the_mtu() -> None:
     assert Segments.of(40_000, 1_000_000) == Segments.of(40_000, 65_535)
+
+
+@pytest.mark.parametrize("last", [1.0, float(np.finfo(np.float32).max), -np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("others", [1.0, float(np.finfo(np.float32).max), np.inf])
+def test_one_value_that_is_not_finite_is_found_and_a_sum_that_overflows_is_none(
+    others: float, last: float
+) -> None:
+    values = np.array([others] * 99 + [last], np.float32)
+    assert finite(values) == bool(np.isfinite(values).all())
+    assert finite(np.frombuffer(bytes(2) + values.tobytes(), np.uint8)[2:].view("<f4")) == finite(values)

@@ -9,13 +9,14 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Callable
 
 import numpy as np
 import pytest
 
 from olaf import ParameterServer, Worker, wire
 from olaf.policies import Plain
-from olaf.port import Address, Run
+from olaf.port import Address, Frames, Run
 from olaf.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import weights_of
@@ -80,14 +81,22 @@ def run_of(count: int, size: int, last: int) -> Run:
     return Run(memoryview(data), size)
 
 
+def frames_of(count: int, size: int, last: int) -> Frames:
+    """The same in two places each."""
+    return Frames([part for data in run_of(count, size, last) for part in (data[:22], data[22:])], size)
+
+
+@pytest.mark.parametrize("made", [run_of, frames_of])
 @pytest.mark.parametrize(
     ("count", "size", "last"), [(3, 100, 7), (62, 8894, 8738), (200, 1470, 1470), (1, 50, 50)]
 )
-def test_a_run_arrives_as_its_datagrams_in_order(count: int, size: int, last: int) -> None:
+def test_a_run_arrives_as_its_datagrams_in_order(
+    made: Callable[[int, int, int], Run], count: int, size: int, last: int
+) -> None:
     sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
     try:
         receiver.serve(box)
-        run = run_of(count, size, last)
+        run = made(count, size, last)
         sent = sender.send_run(receiver.address, run)
         assert receiver.wait(lambda: len(box.received) >= sent, 60)
         assert [data for data, _ in box.received] == [bytes(datagram) for datagram in run][:sent]
@@ -99,15 +108,19 @@ def test_a_run_arrives_as_its_datagrams_in_order(count: int, size: int, last: in
         receiver.close()
 
 
+@pytest.mark.parametrize("made", [run_of, frames_of])
 @pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOPROTOOPT])
 def test_where_the_kernel_does_not_divide_datagrams_they_are_sent_one_by_one(
-    refusing: type[Refusing], monkeypatch: pytest.MonkeyPatch, code: int
+    refusing: type[Refusing],
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    made: Callable[[int, int, int], Run],
 ) -> None:
     monkeypatch.setattr(refusing, "code", code)
     sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()
     try:
         receiver.serve(box)
-        run = run_of(5, 100, 60)
+        run = made(5, 100, 60)
         assert [sender.send_run(receiver.address, run) for _ in range(2)] == [5, 5]
         assert receiver.wait(lambda: len(box.received) == 10, 60)
         assert [data for data, _ in box.received] == 2 * [bytes(datagram) for datagram in run]

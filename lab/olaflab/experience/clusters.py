@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from olaf.policies import Plain
-from olaf.server import Counters
+from olaf.served import Counters
 from olaf.virtual import VirtualNetwork
 
 from olafctl.control.serving import parameter_server

@@ -17,7 +17,7 @@ import numpy as np
 from olaf import wire
 from olaf.frames import Writer
 from olaf.port import Address, Port
-from olaf.segments import Segments, Vector
+from olaf.segments import Segments, Vector, blocks
 from olaf.serial import ROUND_BITS, TIME_BITS, VERSION_BITS
 
 MOST_STALENESS = 15
@@ -174,7 +174,7 @@ class Commits:
             wire.VERSION, kind, self.epoch, flags, 1, commit.seq, commit.reward, commit.time, part.start, 0
         )
         values = commit.gradient[self.segments.span(part)]
-        run = self._writer.run(header, [commit.policy] * len(part), values, self.segments.size)
+        run = self._writer.run(header, [commit.policy] * len(part), blocks(values, self.segments.size))
         self._port.send_run(self.server, run)
 
 
