@@ -6,7 +6,7 @@ import click
 
 from olafctl.cli import names
 from olafctl.cli.asking import etcd_options
-from olafctl.cli.output import json_option, show
+from olafctl.cli.output import counted, json_option, show
 
 
 @click.command()
@@ -27,4 +27,6 @@ def command(
 
     with changing(deployment, endpoints, etcd_certs) as (store, indices):
         rows = restore(store, deployment, indices, file)
-    show({"file": str(file), "rows": rows}, f"restored {deployment}: {rows} rows differed", as_json)
+    show(
+        {"file": str(file), "rows": rows}, f"restored {deployment}: {counted(rows, 'row')} differed", as_json
+    )

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,7 +56,8 @@ def command(
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
-    line += ["-p", "no:cacheprovider", "-rs"]
+    # Its settings are those of the project's own tests, which may name a plugin that is not installed.
+    line += ["-p", "no:cacheprovider", "-rfE", "-Wignore::pytest.PytestConfigWarning"]
     line += ["-v"] if verbose else []
     line += [f"-k{expression}"] if expression else []  # one word, or pytest takes -x for an option of its own
     # Not relative, as they may be here: pytest runs in another folder.
@@ -75,6 +77,8 @@ def command(
             _save(report, junit)
         if as_json:
             print_json(_data(report))
+        else:
+            _show_skipped(report)
     context.exit(1 if code else 0)
 
 
@@ -101,6 +105,16 @@ def _save(report: Path, junit: Path) -> None:
     except OSError as error:
         what = f"cannot be written: {error.strerror}"
         raise OlafError(Problem(what, str(junit), "choose another file for --junit")) from None
+
+
+def _show_skipped(report: Path) -> None:
+    """Why tests do not concern this deployment: each reason once, with how many there are."""
+    tests = _data(report)["tests"]
+    reasons = Counter(test["message"] for test in tests if test["outcome"] == "skipped")
+    if reasons:
+        click.echo("skipped:")
+    for reason, count in reasons.most_common():
+        click.echo(f"{count:5}  {reason}")
 
 
 def _data(report: Path) -> dict[str, Any]:

@@ -91,6 +91,8 @@ def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
         fifo,
     )
     assert json.loads(deployed("build", path, "--json").out)["fresh"] is False
+    path.write_text(BED.read_text().replace("number: 5", "number: 6"))
+    assert deployed("deploy", path, "--dry-run").out.startswith("~ the processes start again")
 
 
 def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path: Path) -> None:
@@ -100,6 +102,9 @@ def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path
     suite = ElementTree.parse(report).getroot()[0]
     assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("0", "0", "0")
     assert int(suite.get("tests") or 0) == 4
+    skipping = deployed("test", "-k", "test_several_engines")
+    reasons = skipping.out.partition("skipped:\n")[2].splitlines()
+    assert [line.split(maxsplit=1)[1] for line in reasons] == ["needs a testbed of several engines"]
     wrong = deployed("test", "-k", "((")
     assert (wrong.code, wrong.err) == (2, "error: ((: pytest cannot run this (see what it says above)\n")
     # An expression, whatever it looks like: not an option of pytest's.
@@ -132,6 +137,15 @@ def test_the_packet_tests_as_json(deployed: Run) -> None:
     assert (report["passed"], report["failed"], report["skipped"]) == (4, 0, 0)
     assert {test["outcome"] for test in report["tests"]} == {"passed"}
     assert "4 passed" in ended.stderr
+
+
+def test_clusters_are_shown_in_words(deployed: Run) -> None:
+    made = deployed("cluster", "create", "more", "--open").out
+    assert made == "more: number 5, first 7, segments 1, epoch 1, open\n"
+    shown = deployed("cluster", "list").out + deployed("top", "--once").out
+    assert "the engine's" in shown
+    assert not {"None", "False"} & set(shown.split())
+    assert deployed("cluster", "delete", "more").out == "deleted more, which had 0 members\n"
 
 
 def test_a_shell_on_a_device(deployed: Run) -> None:

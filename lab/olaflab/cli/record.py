@@ -67,7 +67,7 @@ def command(
         from olaflab.training.record import record
     except ModuleNotFoundError as error:
         raise MissingTool(
-            Problem(f"recording needs the Python package {error.name}", remedy="pip install 'olaflab[train]'")
+            Problem(f"recording needs the Python package {error.name}", remedy="pip install './lab[train]'")
         ) from error
     from olaflab.training.replay import trace as traces
 

@@ -173,7 +173,7 @@ def command(
         from olaflab.training.plan import Pace, Plan
     except ImportError as error:
         raise MissingTool(
-            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
+            Problem(f"training needs a package: {error}", remedy="pip install ./sdk './lab[train]'")
         ) from error
     from olafctl.control.deploy import acting, using
     from olafctl.control.store import pick
@@ -251,7 +251,7 @@ def _reach(ray: str) -> None:
 
 
 def _no_ray(error: ImportError) -> MissingTool:
-    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
+    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install './lab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:

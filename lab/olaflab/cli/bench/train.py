@@ -61,7 +61,7 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
         from olaflab.training.figures import congestion, learning, rates, report, script, speedup
     except ImportError as error:
         raise MissingTool(
-            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
+            Problem(f"training needs a package: {error}", remedy="pip install ./sdk './lab[train]'")
         ) from error
     makers = {
         "2": learning.figure2,
