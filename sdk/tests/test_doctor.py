@@ -91,6 +91,17 @@ def test_another_model_is_found(trained: str) -> None:
     assert "trains 100 values in 1 segments, here are 101 in 1" in found["model"]["what"]
 
 
+def test_the_server_s_division_is_taken_as_a_worker_takes_it(server: str) -> None:
+    with closing(olaf.Worker(server, 1000, mtu=9000, epoch=EPOCH, local="127.0.0.1:0")) as worker:
+        worker.begin(np.ones(1000, np.float32))
+        assert worker.wait(20.0)
+    _, found = examined(server, epoch=EPOCH, values=1000)
+    assert "1000 values in 1 segments, as here" in found["model"]["what"]
+    assert "no queue status" in found["engine"]["what"]  # so its ACK came
+    code, found = examined(server, epoch=EPOCH, values=1000, segments=3, wait=0.4)
+    assert (code, found["model"]["verdict"]) == (1, "fault")
+
+
 def test_an_ack_without_a_queue_status_came_through_no_engine(trained: str) -> None:
     code, found = examined(trained, epoch=EPOCH, values=VALUES)
     assert (code, found["engine"]["verdict"]) == (1, "fault")

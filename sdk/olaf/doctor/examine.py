@@ -28,6 +28,8 @@ class Place:
     epoch: int
     segments: Segments | None
     """None where the model is not known."""
+    mtu: int | None = None
+    """The largest packet, in bytes, in which it takes the server's division; None where it keeps its own."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def examine(worker: Worker, wait: float) -> Iterator[Finding]:
     elif isinstance(where, Cluster):
         yield from _as_member(worker, where, way, wait)
     else:
-        yield from _data_path(way, Place(where, worker.local, worker.epoch, segments), wait)
+        mtu = max(worker.mtu, way.mtu) if worker.segments is None else None  # as olaf.Worker does
+        yield from _data_path(way, Place(where, worker.local, worker.epoch, segments, mtu), wait)
 
 
 def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Iterator[Finding]:
@@ -92,9 +95,9 @@ def _data_path(way: Way, place: Place, wait: float) -> Iterator[Finding]:
     except OSError as error:
         raise _taken(place.local, error) from error
     with closing(prober):
-        answer = yield from probes.examine_server(prober, place.epoch, place.segments)
-        if answer is not None:
-            yield from probes.examine_engine(prober, answer, place.segments)
+        found = yield from probes.examine_server(prober, place.epoch, place.segments, place.mtu)
+        if found is not None:
+            yield from probes.examine_engine(prober, *found)
     yield from machine.neighbour(way, place.server)
     yield from machine.dropped(counted)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from olaf import serial, wire
 from olaf.doctor.finding import Finding, fault, ok, skipped, warning
 from olaf.port import Address
-from olaf.segments import Segments
+from olaf.segments import Segments, largest
 from olaf.silence import unacknowledged, unanswered
 
 _SO_NO_CHECK = 11
@@ -103,9 +103,10 @@ class Prober:
 
 
 def examine_server(
-    prober: Prober, epoch: int, segments: Segments | None
-) -> Generator[Finding, None, Answer | None]:
-    """Whether a parameter server answers, in which epoch, and for which model; returns its answer, if any."""
+    prober: Prober, epoch: int, segments: Segments | None, mtu: int | None
+) -> Generator[Finding, None, tuple[Answer, Segments | None] | None]:
+    """Whether a parameter server answers, in which epoch, and for which model; returns its answer, if any,
+    and the division that a worker has after it."""
     answer = prober.ask([epoch])
     if isinstance(answer, Silence):
         answer = prober.ask([other for other in range(wire.EPOCHS) if other != epoch])
@@ -120,8 +121,9 @@ def examine_server(
         )
     else:
         yield ok("server", f"a parameter server answers in epoch {epoch}")
+    segments = _after(answer, segments, mtu)
     yield _model(answer, segments)
-    return answer
+    return answer, segments
 
 
 def _unanswered(silence: Silence) -> Finding:
@@ -129,6 +131,17 @@ def _unanswered(silence: Silence) -> Finding:
         what = "the server's machine is reached, but no program listens there"
         return fault("server", what, "start olafctl server, or give its port")
     return fault("server", *unanswered())
+
+
+def _after(answer: Answer, segments: Segments | None, mtu: int | None) -> Segments | None:
+    """The server's division of the same model, where packets of ``mtu`` bytes carry it; else one's own."""
+    values, count = answer.header.seq, answer.header.count
+    if segments is None or mtu is None or not answer.has_weights or values != segments.values:
+        return segments
+    with suppress(ValueError):  # a server that says more segments than values
+        theirs = Segments(values, count)
+        return theirs if theirs.size <= largest(mtu) else segments
+    return segments
 
 
 def _model(answer: Answer, segments: Segments | None) -> Finding:
