@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -77,8 +76,6 @@ def command(
             _save(report, junit)
         if as_json:
             print_json(_data(report))
-        else:
-            _show_skipped(report)
     context.exit(1 if code else 0)
 
 
@@ -105,16 +102,6 @@ def _save(report: Path, junit: Path) -> None:
     except OSError as error:
         what = f"cannot be written: {error.strerror}"
         raise OlafError(Problem(what, str(junit), "choose another file for --junit")) from None
-
-
-def _show_skipped(report: Path) -> None:
-    """Why tests do not concern this deployment: each reason once, with how many there are."""
-    tests = _data(report)["tests"]
-    reasons = Counter(test["message"] for test in tests if test["outcome"] == "skipped")
-    if reasons:
-        click.echo("skipped:")
-    for reason, count in reasons.most_common():
-        click.echo(f"{count:5}  {reason}")
 
 
 def _data(report: Path) -> dict[str, Any]:
