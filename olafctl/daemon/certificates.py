@@ -13,7 +13,7 @@ from olafctl.errors import BadInput, OlafError, Problem
 
 _CLOCK_SKEW = timedelta(minutes=5)
 _AUTHORITY_DAYS = 3650
-"""Longer than its pairs last: a pair is renewed in its place, a new authority means every pair anew."""
+"""Longer than its pairs last: with a new authority every pair has to be made again."""
 CA, CA_KEY = "ca.pem", "ca.key"
 
 
