@@ -72,7 +72,8 @@ module olaf_command #(
     wire in_range = range_first < INDICES
                && (code == `OLAF_COMMAND_GET || (range_last < INDICES && range_first <= range_last));
     wire sound = code != `OLAF_COMMAND_SET
-              || (set_mode[7:0] <= {6'd0, `OLAF_MODE_GREATEST} && set_mode[31:9] == 23'd0
+              || (set_mode[7:0] <= {{(8 - `OLAF_SETTINGS_MODE_WIDTH){1'b0}}, `OLAF_MODE_GREATEST}
+                  && set_mode[31:9] == 23'd0
                   && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]
                   && ~|set_stale_bound[31:`OLAF_SETTINGS_STALE_BOUND_WIDTH]);
     wire [7:0] command = {5'd0, at_work};

@@ -9,6 +9,8 @@ import pytest
 
 from olafctl import paths
 from olafctl.cli.main import olafctl
+from olafctl.errors import OlafError
+from olafctl.targets import testbeds
 
 ROOT = paths.sources()
 PAGES = [
@@ -76,6 +78,20 @@ def test_links_lead_somewhere(page: Path) -> None:
         if "://" not in link and (not target.exists() or (anchor and anchor not in _anchors(target))):
             dead.append(link)
     assert dead == []
+
+
+@pytest.mark.parametrize("section", ["", "engine", "clusters", "ports", "links", "hosts", "routes"])
+def test_each_key_of_a_testbed_is_described(section: str, tmp_path: Path) -> None:
+    """A key that nobody knows makes the section say all that it knows."""
+    wrong = "nobody_knows_this: 1"
+    text = {"": wrong, "engine": f"engine: {{{wrong}}}"}.get(section, f"{section}: [{{{wrong}}}]")
+    file = tmp_path / "bed.yaml"
+    file.write_text(f"engines: [{{name: one}}]\n{text}" if section == "links" else text)
+    with pytest.raises(OlafError) as refused:
+        testbeds.load(file)
+    (said,) = re.findall(r"nobody_knows_this: unknown key \(known here: (.*)\)", str(refused.value))
+    page = (ROOT / "docs" / "testbeds.md").read_text(encoding="utf-8")
+    assert [key for key in said.split(", ") if not re.search(rf"[`.{{ ]{key}[`:]", page)] == []
 
 
 def test_what_the_checks_of_this_file_find() -> None:

@@ -130,8 +130,19 @@ def _complete(shown: Any) -> None:
         shown.setdefault("staleness_bound", None)
 
 
+def mode_of(cluster: dict[str, Any]) -> str:
+    """A cluster's mode for people."""
+    return cluster["mode"] or "the engine's"
+
+
 def line(row: dict[str, Any]) -> str:
-    """A message's fields on one line, without what is empty."""
+    """A message's fields on one line, without what is empty or off."""
+    off = ("values", "threshold", "period", "lease", "worker_id")
     return ", ".join(
-        f"{name} {value}" for name, value in row.items() if value not in ("", None) and name != "name"
+        name if value is True else f"{name} {value}"
+        for name, value in row.items()
+        if value not in ("", None)
+        and value is not False
+        and not (name in off and not float(value))
+        and name != "name"
     )

@@ -7,8 +7,8 @@ import click
 
 from olafctl import quantities
 from olafctl.cli import names, numbers
-from olafctl.cli.asking import Call, as_dict, asking, connection_options, line
-from olafctl.cli.output import json_option, print_json, show, table
+from olafctl.cli.asking import Call, as_dict, asking, connection_options, line, mode_of
+from olafctl.cli.output import counted, json_option, print_json, show, table
 from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
@@ -35,10 +35,10 @@ def command() -> None:
     command,
     click.argument("name"),
     click.option("--values", type=click.IntRange(0), default=0, help="Length of the model in values."),
-    click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: each engine's]"),
+    click.option("--mode", type=_MODES, help="How the queue treats its updates.  [default: the engine's]"),
     click.option("--threshold", type=click.IntRange(0), default=0, help="H of iswitch modes; 0: members."),
     click.option("--reward-threshold", "reward", metavar="THRESHOLD",
-                 help="Its reward rule's threshold, or off.  [default: each engine's]"),
+                 help="Its reward rule's threshold, or off.  [default: the engine's]"),
     click.option("--staleness-bound", "staleness", metavar="N",
                  help="Versions that an update may be behind, or off.  [default: off]"),
     click.option("--objective", default="", metavar="TEXT",
@@ -73,7 +73,7 @@ def delete(client: "Caller", deployment: str, cluster: str, as_json: bool) -> No
     """Delete CLUSTER and its members."""
     members = client.call("DeleteCluster", deployment=deployment, cluster=cluster).members
     document = {"cluster": cluster, "members": members}
-    show(document, f"deleted {cluster}, which had {members} members", as_json)
+    show(document, f"deleted {cluster}, which had {counted(members, 'member')}", as_json)
 
 
 @command.command("list")
@@ -94,7 +94,7 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         heads = ("name", "members", "first", "segments", "mode", "threshold", "epoch", "halted")
         table(
             "clusters",
-            heads,
+            (*heads[:-1], ""),
             [[_cell(row, head, len(members.get(row["name"], ()))) for head in heads] for row in shown],
         )
         heads = ("name", "cluster", "number", "ip", "udp_port", "port", "kind", "parent")
@@ -228,4 +228,8 @@ def _reward(text: str | None, off: str) -> dict[str, Any]:
 def _cell(row: dict[str, Any], head: str, members: int) -> Any:
     if head == "members":
         return members
-    return "each engine's" if row[head] is None else row[head]
+    if head == "mode":
+        return mode_of(row)
+    if head == "threshold":
+        return row[head] or "members"
+    return ("halted" if row[head] else "") if head == "halted" else row[head]

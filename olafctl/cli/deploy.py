@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, print_json, progress, show
+from olafctl.cli.output import counted, json_option, print_json, progress, show
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
@@ -48,7 +48,7 @@ def command(
     - (removed).
     """
     from olafctl.control.deploy import deploy, kept
-    from olafctl.control.store import Store, folder_of
+    from olafctl.control.store import Role, Store, folder_of
     from olafctl.daemon.keeper import keeper
     from olafctl.errors import BadInput, Problem
     from olafctl.targets import front_ports, testbeds
@@ -83,18 +83,18 @@ def command(
     for line in expected.lines() if expected else ():
         click.echo(line, err=True)
     if dry_run:
-        _show_plan(outcome)
+        _show_plan(outcome, again=store.record(Role.RUNNING) is not None)
         return
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing changed")
         return
     done = "started" if outcome.started else "changed in place"
     click.echo(
-        f"{outcome.name}: {done}, {outcome.changes.size} changes programmed and verified "
+        f"{outcome.name}: {done}, {counted(outcome.changes.size, 'change')} programmed and verified "
         f"in {outcome.programming:.2f} s"
     )
     if outcome.hosts:
-        click.echo(f"{len(outcome.hosts)} hosts changed: olafctl exec HOST -- PROGRAM")
+        click.echo(f"{counted(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
 
 
 def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
@@ -114,11 +114,15 @@ def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
         return None
 
 
-def _show_plan(outcome: "Outcome") -> None:
+def _show_plan(outcome: "Outcome", again: bool) -> None:
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing to change")
     if outcome.started:
-        click.echo("+ processes and ports")
+        click.echo(
+            "~ the processes start again, and are programmed from nothing"
+            if again
+            else "+ processes and ports"
+        )
     for device in outcome.pushed:
         click.echo(f"+ {device} pipeline")
     for line in (*outcome.changes.lines(), *outcome.hosts):

@@ -31,8 +31,8 @@ def command(name: str | None, lines: int, follow: bool, paths: bool, as_json: bo
             click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
-    if not found:
-        click.echo(f"{deployment.folder.name} has no logs yet", err=True)
+    if not any(path.stat().st_size for path in found):
+        click.echo(f"{deployment.folder.name} has logged nothing yet", err=True)
     for path in found:
         for line in logs.last_lines(path, lines):
             click.echo(show(path, line))

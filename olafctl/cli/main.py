@@ -1,5 +1,6 @@
 """The ``olafctl`` command: finds a verb's file when it is asked for, and turns errors into lines."""
 
+import errno
 import importlib
 import io
 import os
@@ -8,13 +9,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from olafctl import __version__, log
+from olafctl import __version__, log, paths
 from olafctl.cli import output
 from olafctl.cli.output import print_error, wants_json
 from olafctl.errors import EXIT_FAILED, BadInput, MissingTool, OlafError, Problem
@@ -27,7 +29,14 @@ _ELSEWHERE = {
     ),
     ("olaf.verbs.p4", "stand-ins", "drop-in"): ("drop-in",),
 }  # fmt: skip
-"""Verbs that other distributions add, by group of entry points, owner and extra, to say what to install."""
+"""Verbs that other distributions add, by group of entry points, owner and folder, to say what to install."""
+_OTHERS_WORDS = {
+    **dict.fromkeys(("apply", "run", "start", "up"), "deploy"),
+    **dict.fromkeys(("check", "diff", "plan", "validate"), "deploy --dry-run"),
+    **dict.fromkeys(("delete", "down", "remove", "stop"), "destroy"),
+    **dict.fromkeys(("list", "ls", "ps", "show"), "status"),
+}
+"""What other tools call our verbs. There is one word for each here; these are only told it."""
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -56,11 +65,25 @@ class VerbGroup(click.Group):
         for package in self._sections().values():
             if cmd_name in _modules(package):
                 return _command(package, cmd_name)
-        for (group, whose, extra), names in _ELSEWHERE.items():
+        for (group, whose, folder), names in _ELSEWHERE.items():
             if group == self._group and cmd_name in names:
                 what = f"{cmd_name} is a verb of the {whose}, which is not installed"
-                raise MissingTool(Problem(what, remedy=f"pip install 'olafctl[{extra}]'"))
+                raise MissingTool(Problem(what, remedy=f"pip install ./{folder} in a checkout"))
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = (
+                [_OTHERS_WORDS[args[0]]] if self._group == "olaf.verbs" and args[0] in _OTHERS_WORDS else []
+            )
+            near = near or get_close_matches(args[0], self.list_commands(ctx), n=1)
+            raise click.UsageError(
+                f"{error.message} {f'Did you mean {near[0]}?' if near else ''}".strip(), ctx
+            ) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, package in self._sections().items():
@@ -152,10 +175,17 @@ def run(
         if os.environ.get("OLAF_DEBUG"):
             raise
         with suppress(OSError):
-            print_error(OlafError(Problem(str(error.strerror or error), str(error.filename or ""))))
+            print_error(OlafError(_refused(error)))
         sys.exit(EXIT_FAILED)
     finally:
         _discard_unwritten()
+
+
+def _refused(error: OSError) -> Problem:
+    """What the system says, and where to make room: a write that finds none does not say in which file."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = f"make room for {paths.state()} and {paths.cache()}" if full else ""
+    return Problem(str(error.strerror or error), str(error.filename or ""), remedy)
 
 
 def _show_usage_error(error: click.ClickException) -> None:

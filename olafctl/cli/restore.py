@@ -6,7 +6,7 @@ import click
 
 from olafctl.cli import names
 from olafctl.cli.asking import etcd_options
-from olafctl.cli.output import json_option, show
+from olafctl.cli.output import counted, json_option, show
 
 
 @click.command()
@@ -31,4 +31,6 @@ def command(
     kept = backup.read(file, ground(recorded(Store(folder_of(deployment)))))
     with changing(deployment, endpoints, etcd_certs) as store:
         rows = backup.restore(store, kept)
-    show({"file": str(file), "rows": rows}, f"restored {deployment}: {rows} rows differed", as_json)
+    show(
+        {"file": str(file), "rows": rows}, f"restored {deployment}: {counted(rows, 'row')} differed", as_json
+    )

@@ -55,7 +55,8 @@ def command(
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
-    line += ["-p", "no:cacheprovider", "-rs"]
+    # Its settings are those of the project's own tests, which may name a plugin that is not installed.
+    line += ["-p", "no:cacheprovider", "-rfE", "-Wignore::pytest.PytestConfigWarning"]
     line += ["-v"] if verbose else []
     line += [f"-k{expression}"] if expression else []  # one word, or pytest takes -x for an option of its own
     # Not relative, as they may be here: pytest runs in another folder.

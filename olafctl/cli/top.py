@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.asking import as_dict, connection_options
+from olafctl.cli.asking import as_dict, connection_options, mode_of
 from olafctl.cli.output import grid, json_option, print_json
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
     for worker in status.workers:
         members[worker.cluster] = members.get(worker.cluster, 0) + 1
     clusters = [
-        [each.name, members.get(each.name, 0), as_dict(each)["mode"], each.threshold or "all",
+        [each.name, members.get(each.name, 0), mode_of(as_dict(each)), each.threshold or "all",
          "halted" if each.halted else "", _ms(now["ages"].get(each.name)),
          _lag(now["staleness"].get(each.name)), each.objective]
         for each in status.clusters

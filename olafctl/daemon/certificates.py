@@ -12,6 +12,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from olafctl.errors import BadInput, OlafError, Problem
 
 _CLOCK_SKEW = timedelta(minutes=5)
+_AUTHORITY_DAYS = 3650
+"""Longer than its pairs last: with a new authority every pair has to be made again."""
 CA, CA_KEY = "ca.pem", "ca.key"
 
 
@@ -26,11 +28,11 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Pa
     pair = [folder / f"{name}.pem", folder / f"{name}.key"]
     if name == "ca" or any(path.exists() for path in pair):
         what = f"there is a pair called {name!r} already"
-        raise BadInput(Problem(what, str(folder), "choose another name, or remove it"))
+        raise BadInput(Problem(what, str(folder), "choose another name, or remove both files to renew it"))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / CA).exists():
-            _make_authority(folder, days)
+            _make_authority(folder, max(days, _AUTHORITY_DAYS))
         authority = x509.load_pem_x509_certificate((folder / CA).read_bytes())
         signer = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), None)
         if not isinstance(signer, ec.EllipticCurvePrivateKey):

@@ -90,7 +90,9 @@ def _model(
     model = Model(segments, arrays[f"{number}/weights"], make)
     name = type(model.policy).__name__
     if name != described["policy"]:
-        raise BadCheckpoint(f"{path}: written by policy {described['policy']}, not {name}")
+        raise BadCheckpoint(
+            f"{path}: written by policy {described['policy']}, not {name}: go on with that, or move it away"
+        )
     model.resume(described["versions"])
     prefix = f"{number}/state/"
     model.policy.restore(

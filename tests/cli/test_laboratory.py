@@ -27,6 +27,7 @@ def test_without_the_laboratory_a_verb_says_what_to_install(
     ended = run(verb, "--no-such-option")
     assert ended.code == 3
     assert ended.err == (
-        f"error: {verb} is a verb of the laboratory, which is not installed (pip install 'olafctl[lab]')\n"
+        f"error: {verb} is a verb of the laboratory, which is not installed"
+        " (pip install ./lab in a checkout)\n"
     )
     assert run("no-such-verb").code == 2

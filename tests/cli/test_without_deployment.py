@@ -1,5 +1,6 @@
 """Verbs on deployments that are not there, or of which only pieces are left."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -183,3 +184,38 @@ def test_a_report_that_cannot_be_written_is_said_before_any_test(
     ended = run("test", "--junit", tmp_path / where if where else "")
     assert ended.code == 2
     assert "cannot be written" in ended.err and "choose another file for --junit" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [
+        ("plan", "deploy --dry-run"),
+        ("down", "destroy"),
+        ("up", "deploy"),
+        ("depoly", "deploy"),
+        ("xyzzy", ""),
+    ],
+)
+def test_a_word_of_another_tool_is_told_ours(word: str, verb: str, run: Run) -> None:
+    ended = run(word)
+    assert ended.code == 2
+    assert ended.err.endswith(f"Error: No such command '{word}'.{f' Did you mean {verb}?' if verb else ''}\n")
+
+
+def test_a_full_disk_is_said_with_where_to_make_room(
+    run: Run, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("olafctl.targets.testbeds.locate", full)
+    ended = run("deploy", "laptop")
+    assert (ended.code, f"(make room for {state} and " in ended.err) == (1, True)
+
+
+def test_logs_and_audit_say_when_there_is_nothing_yet(run: Run, state: Path) -> None:
+    begun(state / "one")
+    (state / "one" / "queue.log").touch()
+    assert run("logs").err == "one has logged nothing yet\n"
+    ended = run("audit")
+    assert (ended.code, "no daemon has written an audit log yet" in ended.err) == (1, True)

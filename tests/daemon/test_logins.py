@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from olafctl.daemon import certificates
 from olafctl.daemon.api.client import Client
@@ -154,3 +155,15 @@ def test_that_another_listens_there_is_told(controller: Controller) -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OlafError, match="cannot listen: Address already in use"):
             Server(owned(controller), address, token=TOKEN)
+
+
+def test_an_authority_outlives_its_pairs(tmp_path: Path) -> None:
+    for _ in ("made", "renewed"):
+        issue(tmp_path, "server", ("127.0.0.1",), 30)
+        authority, server = (
+            x509.load_pem_x509_certificate((tmp_path / made).read_bytes())
+            for made in ("ca.pem", "server.pem")
+        )
+        assert authority.not_valid_after_utc - server.not_valid_after_utc > timedelta(days=3000)
+        for pair in ("server.pem", "server.key"):
+            (tmp_path / pair).unlink()

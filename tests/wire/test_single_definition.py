@@ -64,6 +64,12 @@ def test_the_width_of_a_tuser_field(tree: Path) -> None:
     assert python(tree, "-c", size).strip() == "8"
 
 
+def test_a_mode_whose_number_takes_one_more_bit(tree: Path) -> None:
+    change(tree / "olafctl/wire/modes.py", '"iswitch-async"\n', '"iswitch-async"\n    NEWEST = "newest"\n')
+    generate_and_lint(tree)
+    assert "OLAF_SETTINGS_MODE_WIDTH 3" in (tree / "hdl/olaf_meta.vh").read_text()
+
+
 def test_the_default_of_the_slots(tree: Path) -> None:
     change(tree / "olafctl/wire/geometry.py", "SLOTS = Bounds(1, 1023, 8,", "SLOTS = Bounds(1, 1023, 12,")
     generate_and_lint(tree)

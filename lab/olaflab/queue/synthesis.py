@@ -66,7 +66,7 @@ def yosys() -> str:
     """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
     found = yowasp() or shutil.which("yosys")
     if found is None:
-        raise MissingTool(Problem("Yosys is missing", remedy="pip install 'olaflab[synth]'"))
+        raise MissingTool(Problem("Yosys is missing", remedy="pip install './lab[synth]'"))
     return found
 
 
@@ -80,7 +80,7 @@ def mapper() -> str:
     version = re.match(r"Yosys (\d+)\.(\d+)", said)
     if version is None or (int(version[1]), int(version[2])) < _LEAST:
         what = f"{found} is {' '.join(said.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
-        raise MissingTool(Problem(what, remedy="pip install 'olaflab[synth]'"))
+        raise MissingTool(Problem(what, remedy="pip install './lab[synth]'"))
     return found
 
 

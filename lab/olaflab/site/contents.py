@@ -14,12 +14,16 @@ _LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds
 """Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
 _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     "Use": (
-        "docs/install", "docs/testbeds", "docs/training", "docs/replica", "sdk/README", "docs/traces",
-        "docs/simulate", "docs/verify", "docs/p4", "docs/drop-in", "docs/json",
+        "docs/install", "docs/testbeds", "docs/software", "docs/p4", "docs/drop-in", "docs/json",
+    ),
+    "Train": (
+        "sdk/README", "docs/training", "docs/replica", "docs/experience", "docs/staleness",
+        "docs/traces", "docs/simulate", "docs/verify",
     ),
     "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
     "Results": (
-        "docs/figures", "docs/table1", "docs/reproduction", "docs/stellaris", "docs/marl", "docs/formal",
+        "docs/figures", "docs/table1", "docs/reproduction", "docs/stellaris", "docs/artos", "docs/marl",
+        "docs/formal",
     ),
     "Formats": ("docs/wire-format", "docs/registers", "docs/opennic-registers", "docs/segments"),
     "Develop": ("docs/architecture", "CONTRIBUTING", "docs/glossary", "docs/papers", "CHANGELOG"),

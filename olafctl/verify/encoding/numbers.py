@@ -9,7 +9,7 @@ try:
     import z3
 except ImportError as missing:
     raise MissingTool(
-        Problem("the verifier needs the Z3 solver", remedy="pip install 'olafctl[verify]'")
+        Problem("the verifier needs the Z3 solver", remedy="pip install '.[verify]' in a checkout")
     ) from missing
 
 __all__ = ["Arithmetic", "Bool", "Numbers", "Term", "both", "either", "implies", "negation", "z3"]

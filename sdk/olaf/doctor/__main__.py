@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--local", metavar="ADDRESS:PORT", help=local)
     values = "length of the model, which is needed to try an update"
     parser.add_argument("--values", metavar="N", type=_from(1, 1 << 32), help=values)
-    segments = "segments of it; else as few as fit --mtu"
+    segments = "segments of it; else as the server has it, or as few as fit --mtu"
     parser.add_argument("--segments", metavar="N", type=_from(1, 65535), help=segments)
     parser.add_argument("--mtu", metavar="BYTES", type=_from(68, 65535), default=1500, help="(%(default)s)")
     epoch = "the job's; a Join's answer tells it (%(default)s)"

@@ -14,9 +14,7 @@ from olaflab.paper import table2
 SECOND = 10**9
 
 
-@pytest.mark.skipif(
-    util.find_spec("ns3") is None, reason="ns-3 is not installed (pip install 'olaflab[ns3]')"
-)
+@pytest.mark.skipif(util.find_spec("ns3") is None, reason="ns-3 is not installed (pip install './lab[ns3]')")
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_same_updates_have_the_same_age_in_ns3(number: int) -> None:
     name, scenario = table2.scenarios(seed=1)[number]

@@ -107,7 +107,7 @@ def test_every_check_of_the_simulations_is_an_assertion(tmp_path: Path) -> None:
 @needs_tools
 def test_the_abc_that_pip_installs_proves_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if yowasp() is None:
-        pytest.skip("YoWASP's Yosys is missing: pip install 'olaflab[synth]'")
+        pytest.skip("YoWASP's Yosys is missing: pip install './lab[synth]'")
     design.circuit(_proof("conservation").design, tmp_path)
     natively = abc.prove(tmp_path, "ind -F 4 -C 0")
     monkeypatch.setattr(abc, "_installed", lambda: None)

@@ -23,7 +23,7 @@ def available() -> str:
     found = _installed() or yowasp()
     if found is None:
         raise MissingTool(
-            Problem("ABC is missing", remedy="pip install 'olaflab[synth]', or install Debian's berkeley-abc")
+            Problem("ABC is missing", remedy="pip install './lab[synth]', or install Debian's berkeley-abc")
         )
     return found
 

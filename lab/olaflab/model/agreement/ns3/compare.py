@@ -88,7 +88,7 @@ def compare(
     """Both from the same phases and jitter; ``duration`` and ``warm_up`` in ns.
 
     The scenario has a link of the same rate behind each engine's rate limiter, no trace, no segments and no
-    transmission control. Raises MissingTool without ns-3 (pip install 'olaflab[ns3]') or a compiler.
+    transmission control. Raises MissingTool without ns-3 (pip install './lab[ns3]') or a compiler.
     """
     program = _build(progress)
     library.load()
@@ -121,7 +121,7 @@ def _build(progress: Callable[[str], None]) -> Path:
     try:
         distribution = metadata.distribution("ns3")
     except metadata.PackageNotFoundError:
-        raise MissingTool(Problem("ns-3 is not installed", remedy="pip install 'olaflab[ns3]'")) from None
+        raise MissingTool(Problem("ns-3 is not installed", remedy="pip install './lab[ns3]'")) from None
     home = Path(str(distribution.locate_file("ns3")))
     libraries = [next((home / "lib64").glob(f"libns3*-{module}.so"), None) for module in _MODULES]
     if None in libraries:
