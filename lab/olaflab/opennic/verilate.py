@@ -57,10 +57,8 @@ def build(
         _verilate(root, top, parameters or {}, more, included, defines, made)
         progress(f"compiling {top}")
         (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
-        units = {
-            "own": [path for path in own if path.suffix == ".cpp"],
-            "verilated": sorted(made.glob("*.cpp")),
-        }
+        units = {path.stem: [path] for path in own if path.suffix == ".cpp"}
+        units["verilated"] = sorted(made.glob("*.cpp"))
         objects = _objects(compiler, root, units, (_NATIVE, made), work)
         runtime = sorted(_runtime(compiler, root).glob("*.o"))
         run(
