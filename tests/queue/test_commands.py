@@ -6,6 +6,7 @@ from olafctl.errors import BadInput
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
+from olaflab.queue.conform import GEOMETRIES
 from olaflab.queue.model import QueueModel
 from olaflab.queue.traffic import update
 
@@ -94,13 +95,14 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
     assert left.frame[64:] == gradients(4)
 
 
-@pytest.mark.parametrize("indices", [4, 64])
+@pytest.mark.parametrize(("geometry", "step"), [(GEOMETRIES[-1], 1), (Geometry(indices=64), 7)], ids=str)
 def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
-    new_queue: NewQueue, indices: int
+    new_queue: NewQueue, geometry: Geometry, step: int
 ) -> None:
-    queue = new_queue(Geometry(indices=indices))
+    queue = new_queue(geometry)
+    indices = geometry.indices
     offset = BY_NAME["command"].offset
-    for start in range(0, 80, 1 if indices == 4 else 7):
+    for start in range(0, 80, step):
         queue.reset(clear=False)
         for name, value in {
             "range_last": indices - 1,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.toolchain import Compiler, cxx, run, verilator_root
+from olafctl.toolchain import Compiler, cxx, run, unit, verilator_root
 
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"
@@ -57,8 +57,9 @@ def build(
         _verilate(root, top, parameters or {}, more, included, defines, made)
         progress(f"compiling {top}")
         (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
-        cpp = [path for path in [*own, *sorted(made.glob("*.cpp"))] if path.suffix == ".cpp"]
-        objects = _objects(compiler, root, cpp, (_NATIVE, made), work)
+        units = {path.stem: [path] for path in own if path.suffix == ".cpp"}
+        units["verilated"] = sorted(made.glob("*.cpp"))
+        objects = _objects(compiler, root, units, (_NATIVE, made), work)
         runtime = sorted(_runtime(compiler, root).glob("*.o"))
         run(
             [
@@ -132,32 +133,23 @@ def _runtime(compiler: Compiler, root: Path) -> Path:
     key = cache.digest([repr(_COMPILE), str(compiler), *files])
 
     def fill(work: Path) -> None:
-        _objects(compiler, root, files, (), work)
+        _objects(compiler, root, {"runtime": files}, (), work)
 
     folder, _ = cache.build_once("box-runtime", key, fill)
     return folder
 
 
 def _objects(
-    compiler: Compiler, root: Path, files: Sequence[Path], folders: Sequence[Path], work: Path
+    compiler: Compiler, root: Path, units: Mapping[str, Sequence[Path]], folders: Sequence[Path], work: Path
 ) -> list[Path]:
     include = [f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd")]
 
-    def compile_one(path: Path) -> Path:
-        made = work / f"{path.stem}.o"
-        run(
-            [
-                *compiler.command,
-                *_COMPILE,
-                *include,
-                *(f"-I{f}" for f in folders),
-                "-c",
-                str(path),
-                "-o",
-                str(made),
-            ]
-        )
+    def compile_one(name: str) -> Path:
+        source = unit(work / f"{name}.cpp", units[name])
+        made = source.with_suffix(".o")
+        command = [*compiler.command, *_COMPILE, *include, *(f"-I{folder}" for folder in folders)]
+        run([*command, "-c", str(source), "-o", str(made)])
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:
-        return list(workers.map(compile_one, files))
+        return list(workers.map(compile_one, units))

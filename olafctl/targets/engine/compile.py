@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.toolchain import cxx, run
+from olafctl.toolchain import cxx, run, unit
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
@@ -28,14 +28,13 @@ def engine_library() -> Path:
     key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *_CONTRACTS])
 
     def build(folder: Path) -> None:
-        # One unit for each folder: the standard library's headers take most of the time.
-        units = [folder / f"{number}.cpp" for number in range(len(SOURCES))]
-        objects = [unit.with_suffix(".o") for unit in units]
-        for unit, home in zip(units, SOURCES, strict=True):
-            unit.write_text("".join(f'#include "{path}"\n' for path in sorted(home.glob("*.cpp"))))
+        units = [
+            unit(folder / f"{number}.cpp", sorted(home.glob("*.cpp"))) for number, home in enumerate(SOURCES)
+        ]
+        objects = [each.with_suffix(".o") for each in units]
         commands = [
-            [*compiler.command, *_FLAGS, "-c", str(unit), "-o", str(target)]
-            for unit, target in zip(units, objects, strict=True)
+            [*compiler.command, *_FLAGS, "-c", str(each), "-o", str(target)]
+            for each, target in zip(units, objects, strict=True)
         ]
         with ThreadPoolExecutor() as pool:
             list(pool.map(partial(run, where=_WHERE), commands))
