@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.queue import verilog
+from olafctl.queue import steady, verilog
 from olafctl.toolchain import Compiler, cxx, run, verilator_root
 from olafctl.wire.geometry import Geometry
 
@@ -29,7 +29,11 @@ _COMPILE = (
 )
 _STOPS = ("verilated_stops.cpp", "verilated_stops.h")
 _FAST = "-O2"
-_SELDOM_RUN = "-O0"
+_SELDOM = "seldom_run"
+_OF = {_SELDOM: ("-O0",), "olaf_steady": ("-O3", "-std=c++20")}
+"""What is compiled otherwise."""
+_NATIVELY = "-march=native"
+"""Of ``olaf_steady``, for the processor that the cache's key names."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class _Design:
     native: tuple[str, ...]
     """Files of ``native/``; the .cpp ones are compiled."""
     defines: dict[str, int] = field(default_factory=dict)
+    steady: bool = False
+    """Whether it is compiled a second time, see ``steady.py``."""
 
 
 def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
@@ -69,8 +75,9 @@ def build_variant(
             f"OlafQueue of {title}",
             hdl,
             {},
-            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
+            ("queue_model.cpp", "queue_model.h", "queue_probe.h", "steady.h", *native, *_STOPS),
             {"OLAF_INDICES": geometry.indices},
+            steady=True,
         ),
         progress,
     )
@@ -101,11 +108,13 @@ def _build(design: _Design, progress: Progress) -> Path:
     compiler = cxx()
     key = cache.digest(
         [
-            repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
+            repr((design, _VERILATE, _COMPILE, _FAST, _OF)),
             str(compiler),
+            _machine(compiler),
             _output(str(root / "bin" / "verilator_bin"), "--version"),
             *sorted(design.hdl.glob("*.v*")),
             *(_NATIVE / name for name in design.native),
+            Path(steady.__file__),
             _TUSER,
         ]
     )
@@ -147,7 +156,11 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
         *(f"-D{name}={value}" for name, value in design.defines.items()),
         *(f"-I{folder}" for folder in (_NATIVE, verilated)),
     ]
-    objects = _objects(compiler, flags, [*sorted(verilated.glob("*.cpp")), *native], work)
+    sources = [*_gathered(verilated), *native]
+    if design.steady:
+        second = steady.write(verilated, root / "include")
+        sources.insert(0, second)
+    objects = _objects(compiler, flags, sources, work)
     runtime = sorted(_runtime(compiler, root).glob("*.o"))
     run(
         [*compiler.command, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])]
@@ -155,6 +168,22 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
     shutil.rmtree(verilated)
     for made in objects:
         made.unlink()
+
+
+def _machine(compiler: Compiler) -> str:
+    """What this machine's processor has, as the compiler tells it; empty where it cannot."""
+    command = [*compiler.command, _NATIVELY, "-dM", "-E", "-x", "c++", "/dev/null"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _gathered(verilated: Path) -> list[Path]:
+    """What each cycle runs, and all the rest as one file: most of the time for it is that of the headers."""
+    often = [path for path in sorted(verilated.glob("*___024root__[0-9]*.cpp")) if "Slow" not in path.stem]
+    seldom = verilated / f"{_SELDOM}.cpp"
+    rest = sorted(set(verilated.glob("*.cpp")) - set(often))
+    seldom.write_text("".join(f'#include "{path.name}"\n' for path in rest))
+    return [*often, seldom]
 
 
 def _runtime(compiler: Compiler, root: Path) -> Path:
@@ -178,8 +207,10 @@ def _objects(compiler: Compiler, flags: list[str], sources: list[Path], work: Pa
 
     def compile_one(source: Path) -> Path:
         made = work / f"{source.stem}.o"
-        level = _SELDOM_RUN if "Slow" in source.stem else _FAST
-        run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
+        own = _OF.get(source.stem, (_FAST,))
+        if source.stem == "olaf_steady" and _machine(compiler):
+            own = (*own, _NATIVELY)
+        run([*compiler.command, f"-I{source.parent}", *flags, *own, "-c", str(source), "-o", str(made)])
         return made
 
     with ThreadPoolExecutor(max_workers=2) as workers:
