@@ -21,9 +21,8 @@ _ZERO = """
 s_axil_awvalid s_axil_wvalid s_axil_arvalid s_axil_bvalid s_axil_rvalid s_axil_awready s_axil_wready
 s_axil_bready s_axil_rready s_axil_bresp s_axil_rresp
 clearing queue_rst __Vcellinp__skid__rst skid.full skid.waits checks.waits still
-do_command command_error pause command_set_row release_sum discard commanded learning forget get_state
-command_slot commands.state commands.gap commands.accepted commands.accumulates commands.finished
-commands.releases commands.discards commands.forgets commands.afresh
+do_command pause command_set_row release_sum discard commanded learning forget
+commands.state commands.gap commands.accepted
 disposition ending saturated old_headers enqueue_idle
 patches accumulates completes completed numbers merged_summed accumulating quota_reached
 enqueue.sums enqueue.aggregated enqueue.d_accumulates enqueue.d_same_round enqueue.d_older_round

@@ -59,6 +59,7 @@ def test_a_steady_cycle_is_as_any_other(
 @pytest.mark.parametrize("mode", [Mode.FIFO, Mode.OLAF])
 def test_most_cycles_of_updates_that_leave_at_once_are_steady(queue: QueueModel, mode: Mode) -> None:
     queue.registers.configure(0, 15, IndexSettings(mode))
+    assert queue.registers.settings_of(15).mode is mode
     before = queue.cycle
     for number in range(40):
         queue.offer(*update(0, number % 3, bytes(1300), seq=number))
