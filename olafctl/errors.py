@@ -4,7 +4,8 @@ Every failure an operator can cause or meet is an :class:`OlafError`; the comman
 one line per problem and exits with its code. Anything else that escapes is a defect of Olaf.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 EXIT_FAILED = 1
@@ -48,3 +49,12 @@ class MissingTool(OlafError):
     """A program this command needs is not installed; the problem says which and how to get it."""
 
     exit_code = EXIT_MISSING_TOOL
+
+
+@contextmanager
+def importing(what: str, remedy: str = "pip install ./sdk") -> Iterator[None]:
+    """Imports within are what ``what`` needs. Raises MissingTool where a package is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingTool(Problem(f"{what} needs the Python package {error.name}", remedy=remedy)) from error

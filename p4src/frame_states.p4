@@ -5,8 +5,15 @@
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
             ETHER_TYPE_IPV4: parse_ipv4;
+            ETHER_TYPE_VLAN: parse_vlan;
+            ETHER_TYPE_SERVICE_VLAN: parse_vlan;
             default: accept;
         }
+    }
+
+    state parse_vlan {
+        packet.extract(hdr.vlan);
+        transition accept;
     }
 
     state parse_ipv4 {

@@ -111,7 +111,10 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         meta.kind = KIND_BYPASS;
-        if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
+        if (hdr.vlan.isValid() && hdr.vlan.vid == 0) {
+            // Hosts take such a tag for none, so what is under it must not pass by this engine.
+            meta.refusal = REFUSED_TAG;
+        } else if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
             meta.punt = 1;
         } else if (hdr.ipv4.isValid()) {
             bit<8> candidate = KIND_BYPASS;
@@ -193,9 +196,9 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                 meta.index = 0;
                 meta.member = 0;
             }
-            if (meta.refusal != 0) {
-                APPLY_COUNTED(refusals, refusals_counter)
-            }
+        }
+        if (meta.refusal != 0) {
+            APPLY_COUNTED(refusals, refusals_counter)
         }
         if (meta.kind == KIND_UPDATE) {
             // The payload may be summed on its way; zero tells the receiver that there is no checksum.

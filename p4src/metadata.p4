@@ -32,6 +32,7 @@ struct headers_t {
     packet_out_t  packet_out;
     tuser_t       shim;
     ethernet_t    ethernet;
+    vlan_t        vlan;
     ipv4_t        ipv4;
     udp_t         udp;
     olaf_t        olaf;

@@ -1,11 +1,12 @@
 """All that is native is compiled by ``$CXX``, whatever words it has, and its absence is said clearly."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from olafctl.errors import MissingTool
+from olafctl.errors import MissingTool, importing
 from olafctl.p4.compiler import compile_program, compile_text
 from olafctl.queue.verilate import build_adder
 from olafctl.targets.engine.compile import engine_library
@@ -35,6 +36,12 @@ def test_a_compiler_may_be_several_words(given: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CXX", given)
     assert "Free Software Foundation" in cxx().version
     assert TARGET.missing() == []
+
+
+def test_a_missing_package_is_told_with_what_needs_it_and_how_to_get_it() -> None:
+    said = r"^the bench needs the Python package no_such_package \(pip install \./sdk\)$"
+    with pytest.raises(MissingTool, match=said), importing("the bench"):
+        importlib.import_module("no_such_package")
 
 
 _STAND_IN = """\

@@ -2,7 +2,7 @@
 
 import click
 
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import importing
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
@@ -13,9 +13,6 @@ def command(context: click.Context, words: tuple[str, ...]) -> None:
 
     As the SDK's olaf-doctor (pip install ./sdk), which a worker's host has without olafctl.
     """
-    try:
+    with importing("the doctor"):
         from olaf.doctor.__main__ import main
-    except ImportError as error:
-        what = f"the doctor is part of the SDK: {error}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     context.exit(main(words))

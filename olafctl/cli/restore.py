@@ -22,9 +22,13 @@ def command(
     No daemon may own it meanwhile. The next daemon makes the devices equal to it. A damaged, newer or foreign
     file is refused.
     """
+    from olafctl.control.deploy import recorded
+    from olafctl.control.store import Store, folder_of
     from olafctl.daemon.operate.stores import changing
-    from olafctl.membership.backup import restore
+    from olafctl.membership import backup
+    from olafctl.testbed.ground import ground
 
-    with changing(deployment, endpoints, etcd_certs) as (store, indices):
-        rows = restore(store, deployment, indices, file)
+    kept = backup.read(file, ground(recorded(Store(folder_of(deployment)))))
+    with changing(deployment, endpoints, etcd_certs) as store:
+        rows = backup.restore(store, kept)
     show({"file": str(file), "rows": rows}, f"restored {deployment}: {rows} rows differed", as_json)

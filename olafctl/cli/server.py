@@ -11,7 +11,7 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option
-from olafctl.errors import BadInput, MissingTool, Problem
+from olafctl.errors import BadInput, Problem, importing
 
 if TYPE_CHECKING:
     from olaf import ParameterServer
@@ -139,12 +139,8 @@ def command(
         raise click.UsageError("give a TESTBED, or --listen")
     if checkpoint is not None and not checkpoint.parent.is_dir():
         raise BadInput(Problem(f"there is no folder {checkpoint.parent}", "--checkpoint"))
-    try:
+    with importing("a parameter server"):
         from olafctl.control import serving
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"a parameter server needs the SDK: {error}", remedy="pip install ./sdk")
-        ) from error
     from olafctl.daemon.following import follow
     from olafctl.targets import main_thread, testbeds
 

@@ -218,8 +218,9 @@ def _with_members(wanted: _Wanted, store: Store) -> _Wanted:
     """``wanted`` with the members that there are, whose objectives it keeps. Raises OlafError."""
     testbed = members.wanted(wanted.testbed, store)
     asked = situation(testbed.clusters, ground(testbed))
-    rows = members.stored(store)
-    if asked and (rows is None or members_of(rows) != rows_of(testbed.clusters)):
+    rows, record = members.stored(store), store.record(Role.RUNNING)
+    same = record is not None and record.testbed == testbed.text
+    if asked and not (same and rows is not None and members_of(rows) == rows_of(testbed.clusters)):
         check(asked, testbed)
     return replace(wanted, testbed=testbed)
 

@@ -133,7 +133,7 @@ def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRa
         halted=cluster.halted,
         threshold=h if mode.sums else 1,
         reward_enable=0 if limit is None else 1,
-        reward_threshold=0 if limit is None else float_bits(limit),
+        reward_threshold=0 if limit is None else float_bits(limit + 0.0),  # no -0.0
         stale_enable=int(cluster.staleness_bound is not None),
         stale_bound=cluster.staleness_bound or 0,
     )

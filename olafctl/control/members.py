@@ -13,7 +13,7 @@ from olafctl.errors import OlafError, Problem
 from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.merge import fits, members_of, merged
 from olafctl.membership.model import Cluster, Row
-from olafctl.membership.sqlite import FILE, SqliteStore
+from olafctl.membership.sqlite import FILE, SqliteStore, put_aside
 from olafctl.membership.store import HERE
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
@@ -93,6 +93,7 @@ def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
 
     Raises OlafError.
     """
+    put_aside(store.folder)
     with closing(SqliteStore(store.folder)) as kept:
         revision, rows = kept.rows()
         before, after = members_of(rows), rows_of(testbed.clusters)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Membership
+from olafctl.membership.merge import misfits
 from olafctl.membership.store import MembershipStore, Row
 
 VERSION = 1
@@ -44,19 +46,30 @@ def backup(store: MembershipStore, deployment: str, path: Path) -> int:
     return len(rows)
 
 
-def restore(store: MembershipStore, deployment: str, indices: int, path: Path) -> int:
+def read(path: Path, ground: Ground) -> dict[str, Row]:
+    """The rows of a backup.
+
+    Raises BadInput for a file that is damaged, newer than this Olaf, of another deployment, or of a
+    membership that breaks the rules on ``ground``.
+    """
+    rows = _read(path, ground.name)
+    try:
+        membership = Membership(ground.indices, rows)
+        problems = tuple(misfits(membership, ground))
+    except (OlafError, KeyError, TypeError, ValueError) as error:
+        problems = (str(error),)
+    if problems:
+        what = f"its membership does not fit this deployment: {problems[0]}"
+        raise BadInput(Problem(what, str(path), "deploy the testbed that it was made of"))
+    return rows
+
+
+def restore(store: MembershipStore, rows: Mapping[str, Row]) -> int:
     """Make the store's rows those of a backup, as one change; returns how many rows differed.
 
-    Control messages that were used since the backup stay used. Raises BadInput for a file that is damaged,
-    newer than this Olaf, of another deployment, or does not fit a queue of ``indices``; then nothing is
-    changed.
+    Control messages that were used since the backup stay used. Raises OlafError.
     """
-    rows = _read(path, deployment)
-    try:
-        Membership(indices, rows)
-    except (OlafError, KeyError, TypeError, ValueError) as error:
-        what = f"its membership does not fit this deployment: {error}"
-        raise BadInput(Problem(what, str(path), "deploy the testbed that it was made of")) from None
+    rows = dict(rows)
     _, current = store.rows()
     for key, row in current.items():
         if key.startswith(_NONCE) and int(row["last"]) > int(rows.get(key, {"last": -1})["last"]):

@@ -1,11 +1,11 @@
 """The part of a testbed that the rules of a membership use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address
 
-from olafctl.membership.model import Cluster, Host
+from olafctl.membership.model import Cluster, Host, Reward
 from olafctl.wire.geometry import segment_values
 from olafctl.wire.modes import Mode
 
@@ -18,6 +18,8 @@ class Ground:
     """The deployment's."""
     modes: Mapping[str, Mode]
     """Each engine's own mode by its name, the root's first."""
+    reward: Reward
+    """The root's own reward rule."""
     engine_at: Mapping[int, str]
     """The engine of each front port."""
     address: IPv4Address | None
@@ -46,9 +48,25 @@ class Ground:
         """The mode of a cluster at the root."""
         return cluster.mode or next(iter(self.modes.values()))
 
+    def reward_of(self, cluster: Cluster) -> Reward:
+        """The reward rule of a cluster at the root."""
+        own = cluster.reward_threshold
+        return self.reward if own is None else own
+
     def segments(self, values: int) -> int:
         """Indices that a model of ``values`` takes."""
         return max(-(-values // segment_values(self.beats)), 1)
+
+    @cached_property
+    def addresses(self) -> Mapping[IPv4Address, str]:
+        """IPv4 addresses that no member can have, with their owners."""
+        owners = {host.ip: host.name for host in self.hosts}
+        return owners if self.address is None else {**owners, self.address: "the engine"}
+
+    @cached_property
+    def names(self) -> Set[str]:
+        """Names that no member can have."""
+        return {host.name for host in self.hosts}
 
     @cached_property
     def macs(self) -> Mapping[str, Host]:

@@ -12,7 +12,7 @@ WORKERS = 16384
 """Entries of VNP4₁'s ``workers`` and VNP4₂'s ``members``: the 10,000 members that one control plane is built
 for, and as many again as joined while others leave."""
 PARAMETER_SERVERS = 16
-REFUSALS = 8
+REFUSALS = 16
 """More than there are reasons."""
 CLUSTERS = 1024
 """Entries of ``cluster_multicast`` and ``results``."""

@@ -1,9 +1,10 @@
 """An edited testbed over a membership that was changed at run time: what either of them changed is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from olafctl.errors import BadInput, Problem
+from olafctl.membership import rules
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Membership, cluster_key, member_key, rows_of
 from olafctl.membership.model import Cluster, Host, Member, Row
@@ -11,6 +12,7 @@ from olafctl.membership.operations import MemberWish, Operation, Operations
 
 _OF_CLUSTER = ("mode", "threshold", "reward_threshold", "staleness_bound", "epoch", "objective", "period")
 _OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
+_TOLD = 3
 
 
 def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
@@ -45,10 +47,35 @@ def merged(
 
 
 def fits(membership: Membership, ground: Ground) -> None:
-    """Raises BadInput unless the deployment has what the membership needs."""
-    for member in membership.members.values():
-        if member.port not in ground.engine_at:
-            raise _impossible(f"{member.name} is behind port {member.port}, which there is not", ground)
+    """Raises BadInput unless the membership keeps the rules on what the deployment has now."""
+    if problems := list(misfits(membership, ground)):
+        more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
+        raise _impossible("; ".join(problems[:_TOLD]) + more, ground)
+
+
+def misfits(membership: Membership, ground: Ground) -> Iterator[str]:
+    """The rules that a membership breaks on ``ground``, which may be another one than it was made on."""
+    clusters, members = membership.clusters.values(), membership.members.values()
+    for cluster in clusters:
+        if cluster.segments != (needed := ground.segments(cluster.values)):
+            yield f"{cluster.name} has {cluster.segments} indices, and its model takes {needed}"
+        # H is held against the members when it is asked for: they may always leave.
+        yield from _told(cluster.name, rules.of_cluster(replace(cluster, threshold=0), ground))
+        ids: dict[int, str] = {}
+        for worker in cluster.workers:
+            yield from _told(worker.name, rules.of_worker_id(worker.worker_id, ids))
+            ids[worker.worker_id] = worker.name
+    for member in members:
+        yield from _told(member.name, rules.of_member(member, ground))
+    owners: dict[str, Member] = {}
+    for member in members:
+        yield from _told(member.name, rules.of_mac(member, owners.setdefault(member.mac, member)))
+    for problem in rules.of_tables(ground, len(clusters), len(members)):
+        yield problem.what
+
+
+def _told(name: str, problems: Iterable[Problem]) -> Iterator[str]:
+    return (f"{name}: {problem.what}" for problem in problems)
 
 
 def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster], ground: Ground) -> None:

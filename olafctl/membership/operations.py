@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
+from olafctl import quantities
 from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits, rules
 from olafctl.membership.ground import Ground
@@ -66,10 +67,6 @@ class Operations:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._addresses = {host.ip: host.name for host in ground.hosts}
-        self._names = set(self._addresses.values())
-        if ground.address is not None:
-            self._addresses[ground.address] = "the engine"
 
     # Clusters
 
@@ -177,6 +174,7 @@ class Operations:
         def admit(membership: Membership) -> Planned:
             cluster = membership.cluster(wish.cluster)
             self._check_fit(wish, cluster)
+            require(rules.of_port(wish.port, self._ground))
             name = wish.name or str(wish.ip)
             there = membership.at(wish.ip)
             again = there is not None and (there.name, there.cluster) == (name, cluster.name)
@@ -184,10 +182,10 @@ class Operations:
                 name=name,
                 cluster=cluster.name,
                 kind=wish.kind,
-                parent=self._parent(wish.port),
+                parent=self._ground.parent_at(wish.port),
                 ip=wish.ip,
                 udp_port=wish.udp_port,
-                mac=wish.mac or default_mac(wish.ip),
+                mac=_mac(wish),
                 port=wish.port,
                 number=there.number if again and there else _free_number(cluster),
                 worker_id=there.worker_id if again and there else wish.worker_id,
@@ -196,8 +194,8 @@ class Operations:
             )
             require(rules.of_member(asked, self._ground))
             if not again:
-                self._check_unique(membership, asked)
-            self._check_mac(membership, asked)
+                _check_unique(membership, asked)
+            _check_mac(membership, asked)
             if not again:
                 _check_worker_id(cluster, asked)
                 room = rules.of_tables(self._ground, len(membership.clusters), len(membership.members) + 1)
@@ -236,8 +234,10 @@ class Operations:
                 _check_worker_id(target, member)
                 moved = replace(moved, cluster=target.name, number=_free_number(target))
             if port:
-                moved = replace(moved, port=port, parent=self._parent(port))
-                self._check_mac(membership, moved)
+                require(rules.of_port(port, self._ground))
+                moved = replace(moved, port=port, parent=self._ground.parent_at(port))
+                require(rules.of_member(moved, self._ground))
+                _check_mac(membership, moved)
             if moved == member:
                 return Planned({}, member.to_row())
             self._check_cluster_with(target, moved)
@@ -276,33 +276,6 @@ class Operations:
             what = f"an MTU of {wish.mtu} bytes, but updates of {cluster.name!r} take {packet}"
             raise BadInput(Problem(what, "mtu", "raise the path's MTU, or deploy an engine of fewer beats"))
 
-    def _check_unique(self, membership: Membership, member: Member) -> None:
-        ip = member.ip
-        if ip in self._addresses:
-            what = f"{ip} is the address of {self._addresses[ip]}"
-            raise BadInput(Problem(what, "ip", "give the worker its own"))
-        there = membership.at(ip)
-        if there is not None:
-            what = f"{ip} is the address of {there.name}, in {there.cluster!r}"
-            raise BadInput(Problem(what, "ip", "let that one leave or move first"))
-        if member.name in membership.members or member.name in self._names:
-            raise BadInput(Problem(f"the name {member.name!r} is taken", "name", "choose another"))
-
-    def _check_mac(self, membership: Membership, member: Member) -> None:
-        """Members with one MAC address (addresses of one NIC, hosts behind one router) share the
-        front port that leads to it."""
-        host = self._ground.macs.get(member.mac) or membership.behind(member.mac, member.name)
-        if host is not None and host.port != member.port:
-            what = f"{member.mac} is the MAC address of {host.name}, behind port {host.port}"
-            raise BadInput(Problem(what, "mac", "give the worker's own, or the port that leads to both"))
-
-    def _parent(self, port: int) -> str:
-        """The parent of a member behind ``port``. Raises BadInput when that is no front port."""
-        if port not in self._ground.engine_at:
-            ports = ", ".join(str(each) for each in sorted(self._ground.engine_at)[:10])
-            raise BadInput(Problem(f"there is no front port {port}", "port", f"front ports: {ports}"))
-        return self._ground.parent_at(port)
-
 
 def also(operation: Operation, rows: Change) -> Operation:
     """``operation``, with rows that are stored in the same step."""
@@ -320,6 +293,30 @@ def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
         return []
     what = f"segment {segment} of {cluster.name!r}, whose model has {cluster.segments}"
     return [Problem(what, "segment", f"give 0 … {cluster.segments - 1}")]
+
+
+def _mac(wish: MemberWish) -> str:
+    """The wish's MAC address as all are written, so that one is known again. Raises BadInput."""
+    try:
+        return quantities.mac(wish.mac) if wish.mac else default_mac(wish.ip)
+    except quantities.Unreadable as error:
+        raise BadInput(Problem(error.what, "mac", error.remedy)) from None
+
+
+def _check_unique(membership: Membership, member: Member) -> None:
+    ip = member.ip
+    there = membership.at(ip)
+    if there is not None:
+        what = f"{ip} is the address of {there.name}, in {there.cluster!r}"
+        raise BadInput(Problem(what, "ip", "let that one leave or move first"))
+    if member.name in membership.members:
+        raise BadInput(Problem(f"the name {member.name!r} is taken", "name", "choose another"))
+
+
+def _check_mac(membership: Membership, member: Member) -> None:
+    other = membership.behind(member.mac, member.name)
+    if other is not None:
+        require(rules.of_mac(member, other))
 
 
 def _check_worker_id(cluster: Cluster, member: Member) -> None:

@@ -9,7 +9,7 @@ from olafctl import quantities
 from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits
 from olafctl.membership.ground import Ground
-from olafctl.membership.model import Cluster, Member
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.membership.objective import objective
 from olafctl.queue.staleness import GREATEST_BOUND
 from olafctl.wire.geometry import MEMBERS, THRESHOLD_MOST, WINDOW
@@ -76,6 +76,12 @@ def of_reward(threshold: object) -> Iterator[Problem]:
 def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
     """A member by itself, and beside the hosts that are none."""
     yield from _name(member.name)
+    if member.name in ground.names:
+        yield Problem(f"the name {member.name!r} is taken", "name", "choose another")
+    yield from of_port(member.port, ground)
+    if member.ip in ground.addresses:
+        what = f"{member.ip} is the address of {ground.addresses[member.ip]}"
+        yield Problem(what, "ip", "give the worker its own")
     if not 1 <= member.udp_port <= 65535:
         yield Problem(f"UDP port {member.udp_port}", "udp_port", "give 1 … 65535")
     if not quantities.is_host(member.ip):
@@ -91,6 +97,23 @@ def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
         yield Problem(f"worker id {member.worker_id}", "worker_id", "give 0 … 4294967295")
     if not 0 <= member.lease < float("inf"):
         yield Problem(f"a lease of {member.lease} s", "lease", "give seconds, or 0 for none")
+    if (host := ground.macs.get(member.mac)) is not None:
+        yield from of_mac(member, host)
+
+
+def of_port(port: int, ground: Ground) -> Iterator[Problem]:
+    """Whether there is such a front port."""
+    if port not in ground.engine_at:
+        ports = ", ".join(str(each) for each in sorted(ground.engine_at)[:10])
+        yield Problem(f"there is no front port {port}", "port", f"front ports: {ports}")
+
+
+def of_mac(member: Host, other: Host) -> Iterator[Problem]:
+    """Two hosts of one MAC address (addresses of one NIC, hosts behind one router) share the front port that
+    leads to it."""
+    if other.port != member.port:
+        what = f"{member.mac} is the MAC address of {other.name}, behind port {other.port}"
+        yield Problem(what, "mac", "give the worker's own, or the port that leads to both")
 
 
 def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
@@ -208,6 +231,12 @@ def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     if cluster.segments > 1:
         what = f"cluster {cluster.name!r} has {cluster.segments} segments; an update must be one frame"
         yield Problem(what, "values", "use a model of one segment, or leave the objective out")
+    if ground.reward_of(cluster) != "off":
+        what = f"cluster {cluster.name!r} has a reward rule, which drops updates that the proof counts"
+        yield Problem(what, "reward_threshold", "set it off, or leave the objective out")
+    if cluster.staleness_bound is not None:
+        what = f"cluster {cluster.name!r} has a staleness bound, which drops updates that the proof counts"
+        yield Problem(what, "staleness_bound", "set it off, or leave the objective out")
     if not cluster.period:
         what = f"it is not known how often the workers of {cluster.name!r} send"
         yield Problem(what, "period", "create it with a period, or leave the objective out")

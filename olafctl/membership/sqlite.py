@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from olafctl.errors import OlafError, Problem
@@ -16,6 +16,11 @@ from olafctl.membership.store import HERE, Compacted, Event, Row, Rows
 
 FILE = "membership.db"
 _VERSION = 2
+_REMEDY = (
+    "without a daemon: olafctl restore, or with the testbed's membership olafctl deploy --force; "
+    "both put this file aside"
+)
+_BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _KEPT = 100_000
 _LOGGED_PAGES = 32
 """Pages of 4 KiB in the write-ahead log from which on it goes into the database."""
@@ -34,6 +39,28 @@ insert or ignore into revision values (1, 0);
 pragma user_version = {_VERSION};
 commit;
 """
+
+
+def put_aside(folder: Path) -> None:
+    """Rename the database in ``folder`` where it is damaged, so that another takes its place; its log too.
+
+    Raises OlafError.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return
+    try:
+        with closing(SqliteStore(folder, reads=True)) as store:
+            store.check()
+            store.rows()
+    except Damaged:
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(FILE + suffix).rename(path.with_name(f"{FILE}.damaged{suffix}"))
+
+
+class Damaged(OlafError):
+    """The database cannot be read any more."""
 
 
 class SqliteStore:
@@ -134,8 +161,7 @@ class SqliteStore:
         with self._explained(), closing(self._reading()) as other:
             found = other.execute("pragma quick_check(1)").fetchone()[0]
         if found != "ok":
-            remedy = "end the daemon, move the file away and restore a backup: olafctl restore"
-            raise OlafError(Problem(f"is damaged: {found.splitlines()[-1]}", str(self._path), remedy))
+            raise Damaged(Problem(f"is damaged: {found.splitlines()[-1]}", str(self._path), _REMEDY))
 
     def close(self) -> None:
         with self._lock:
@@ -165,6 +191,10 @@ class SqliteStore:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
+            # The low byte of SQLite's code is its kind; a row that is no JSON has none.
+            kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
+            if kind in _BROKEN or isinstance(error, ValueError):
+                raise Damaged(Problem(f"is damaged: {error}", str(self._path), _REMEDY)) from error
             remedy = "make it writable, make room on its disk, or restore a backup"
             raise OlafError(Problem(f"cannot be used: {error}", str(self._path), remedy)) from error

@@ -1,1 +1,1 @@
-"""OlafQueue around its Verilog: register map, rendering, golden model, Verilated model."""
+"""OlafQueue around its Verilog: register map, geometry, the Verilated library, and the same queue in C++."""

@@ -8,16 +8,17 @@ from olafctl.testbed.topology import Topology
 def ground(testbed: Testbed) -> Ground:
     """All that the rules of a membership have to know of a testbed."""
     children = Topology(testbed).children.items()
-    root = testbed.root.name
+    root = testbed.root
     return Ground(
         name=testbed.name,
         modes={engine.name: engine.mode for engine in testbed.engines},
+        reward="off" if root.reward_threshold is None else root.reward_threshold,
         engine_at={port.number: port.engine for port in testbed.ports},
-        address=testbed.root.address,
+        address=root.address,
         indices=testbed.indices,
         beats=testbed.beats,
-        is_limited=testbed.root.output_rate is not None,
+        is_limited=root.output_rate is not None,
         hosts=(*testbed.parameter_servers, *testbed.hosts),
         routes=len(testbed.routes),
-        between=max(len(below) + (name != root) for name, below in children),
+        between=max(len(below) + (name != root.name) for name, below in children),
     )

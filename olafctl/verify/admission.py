@@ -32,6 +32,8 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
                 name=cluster.name,
                 segments=cluster.segments,
                 mode=ground.mode_of(cluster),
+                reward_threshold=ground.reward_of(cluster),
+                staleness_bound=cluster.staleness_bound,
                 objective=cluster.objective,
                 period=cluster.period,
             ),

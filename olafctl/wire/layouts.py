@@ -101,6 +101,8 @@ class Refusal(IntEnum):
     """Of the IPv4 header, wrong."""
     TTL = 7
     """Used up."""
+    TAG = 8
+    """In a VLAN tag of no VLAN, which hosts take off: what is under it would pass unseen."""
 
 
 class StatusFlag(IntEnum):
@@ -129,6 +131,18 @@ ETHERNET = Layout(
     (
         Field("dst_addr", 48, "destination MAC address"),
         Field("src_addr", 48, "source MAC address"),
+        Field("ether_type", 16, "payload protocol"),
+    ),
+)
+
+VLAN = Layout(
+    "vlan",
+    "A VLAN tag (IEEE 802.1Q)",
+    (
+        Field("priority", 4, "priority and drop eligibility"),
+        Field(
+            "vid", 12, "the VLAN; 0: none, so that hosts take the tag off and what is under it for their own"
+        ),
         Field("ether_type", 16, "payload protocol"),
     ),
 )
@@ -243,7 +257,7 @@ PACKET_OUT = Layout(
     (Field("egress_port", 16, "front port to leave by"),),
 )
 
-ALL = (ETHERNET, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
+ALL = (ETHERNET, VLAN, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
 GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
 TIMES = 1 << OLAF.field("gen_time").bits
 """gen_time counts ns modulo this; a time is newer when it is less than half of it ahead."""

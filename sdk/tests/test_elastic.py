@@ -1,19 +1,13 @@
-"""Learners as functions: invoked for rows, paid for while they learn; killed ones' rows are learnt once."""
+"""Learners in virtual time: invoked for rows, paid for while they learn; killed ones lose no rows."""
 
 from __future__ import annotations
 
-import os
-import signal
-import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
-from olaf.elastic import Learners, Ledger, Processes
+from olaf.elastic import Learners, Ledger
 from olaf.errors import LearnerFailed
 from olaf.virtual import VirtualNetwork
 
@@ -156,81 +150,3 @@ def test_rows_that_no_learner_survives_are_not_given_for_ever() -> None:
 def test_impossible_learners_are_refused(capacity: int, keep_alive: float) -> None:
     with pytest.raises(ValueError, match="learners"):
         Plant(capacity, keep_alive)
-
-
-# processes
-
-
-def square(weights: float, rows: int) -> tuple[int, float]:
-    """A learner."""
-    return rows, weights * rows**2
-
-
-def halting(weights: float, rows: int | str) -> int:
-    """A learner that stops by itself at the first name of a file, so that it can be killed there."""
-    if isinstance(rows, int):
-        return rows
-    place = Path(rows)
-    if not place.exists():
-        place.touch()
-        os.kill(os.getpid(), signal.SIGSTOP)
-    return 0
-
-
-def broken(weights: float, rows: int) -> None:
-    raise ArithmeticError(f"no rows like {rows}")
-
-
-@contextmanager
-def running(function: Any, rows: list[Any]) -> Iterator[tuple[Learners, Processes, list[Any], Ledger]]:
-    processes, learnt, waiting = Processes(function), list[Any](), deque(rows)
-    ledger = Ledger(PRICE, 2, time.monotonic())
-    learners = Learners(
-        processes,
-        lambda: waiting.popleft() if waiting else None,
-        lambda: 2.0,
-        learnt.append,
-        ledger,
-        time.monotonic,
-        capacity=2,
-        keep_alive=0.0,
-    )
-    try:
-        learners.wake()
-        yield learners, processes, learnt, ledger
-    finally:
-        processes.close()
-
-
-def test_processes_learn_and_end_when_nothing_is_left() -> None:
-    with running(square, list(range(1, 40))) as (learners, processes, learnt, ledger):
-        while len(learnt) < 39:
-            assert processes.serve(learners, 60.0)
-        assert sorted(learnt) == [(number, 2.0 * number**2) for number in range(1, 40)]
-        learners.tick()
-        while learners.alive:  # one that was starting when the rows were gone
-            assert processes.serve(learners, 60.0)
-            learners.tick()
-        assert processes.pids() == {}
-        assert ledger.report(time.monotonic()).batches == 39
-
-
-def test_a_killed_process_loses_no_rows_and_learns_none_twice(tmp_path: Path) -> None:
-    been = tmp_path / "been"
-    rows = [1, str(been), 2, 3, 4, 5, 6]
-    with running(halting, rows) as (learners, processes, learnt, ledger):
-        while len(learnt) < 6 or not been.exists():
-            processes.serve(learners, 0.1)
-        (slot,) = [number for number, each in learners._slots.items() if each.batch is not None]
-        os.kill(processes.pids()[slot], signal.SIGKILL)
-        while len(learnt) < 7:
-            assert processes.serve(learners, 60.0)
-        assert sorted(learnt) == list(range(7))
-        assert ledger.report(time.monotonic()).killed == 1
-
-
-def test_a_learner_that_raises_an_exception_is_told() -> None:
-    with running(broken, [7]) as (learners, processes, _, _):
-        processes.serve(learners, 60.0)
-        with pytest.raises(LearnerFailed, match="ArithmeticError: no rows like 7"):
-            processes.serve(learners, 60.0)

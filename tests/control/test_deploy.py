@@ -24,11 +24,17 @@ from olafctl.p4runtime.entities import TableEntry
 from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
-from olafctl.targets.interface import of_root
+from olafctl.targets.interface import Running, of_root
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from tests.control.conftest import bed, quietly
 from tests.shells import shell_python
+
+
+def started(store: Store) -> Running:
+    _, running = find(store)
+    assert running is not None
+    return running
 
 
 def pids(store: Store) -> list[int]:
@@ -74,8 +80,8 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     assert {line for line in done.changes.lines() if " queue " not in line} == said
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
-    running = find(Store(folder_of("laptop")))[1]
-    assert running is not None and of_root(running.queues).read("mode") == 0
+    running = started(Store(folder_of("laptop")))
+    assert of_root(running.queues).read("mode") == 0
 
 
 def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
@@ -125,8 +131,7 @@ def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path,
 def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     folder = folder_of("laptop")
-    _, running = find(Store(folder))
-    assert running is not None
+    running = started(Store(folder))
     assert {device.address for device in running.devices} == {f"unix:{folder}/p4runtime.sock"}
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
     assert {path.name for path, mode in modes.items() if mode & 0o077} == set()
@@ -135,8 +140,7 @@ def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> Non
 def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> None:
     """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
     quietly(bed(tmp_path / "bed.yaml"))
-    _, running = find(Store(folder_of("laptop")))
-    assert running is not None
+    running = started(Store(folder_of("laptop")))
     device = running.devices[0]
     shell = [str(shell_python()), "-m", "p4runtime_sh", "--grpc-addr", device.address]
     shell += ["--device-id", str(device.device_id)]
@@ -151,8 +155,7 @@ def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> 
 def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
-    _, running = find(store)
-    assert running is not None
+    running = started(store)
     device = running.devices[0]
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     with Session.connect(device.address, device.device_id, election_id=1 << 127):
@@ -168,8 +171,7 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
-    _, running = find(store)
-    assert running is not None
+    running = started(store)
     with devices.controlling(running) as sessions:
         given = {"cluster": 3, "epoch": 0, "index": 3, "member": 0, "port": 2, "segments": 1, "worker": 3}
         intruder = TableEntry("workers", {"worker_addr": 7}, "assign", given)
@@ -190,8 +192,7 @@ def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: P
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
-    _, running = find(store)
-    assert running is not None
+    running = started(store)
     for index in (0, 5):
         of_root(running.queues).configure(index, index, IndexSettings(Mode.FIFO, threshold=3))
         with pytest.raises(OlafError, match="indices differ in mode: 0 has"):
@@ -206,8 +207,7 @@ def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: P
 def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
-    _, running = find(Store(folder_of("laptop")))
-    assert running is not None
+    running = started(Store(folder_of("laptop")))
     with devices.controlling(running) as sessions:
         device = next(device for device in running.devices if device.name == "vnp4_1")
         sessions["vnp4_1"].push(device.p4info, device.config, cookie=1)
@@ -261,8 +261,7 @@ def test_what_runs_does_not_need_the_cache(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
-    _, running = find(store)
-    assert running is not None
+    running = started(store)
     assert {state.resolve() / "laptop"} == {device.p4info.parents[2] for device in running.devices}
     assert healthy(status(store))
 

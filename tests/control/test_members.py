@@ -6,13 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from olafctl.cli.main import olafctl
 from olafctl.control.deploy import deploy, find
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.once import Once
 from olafctl.errors import BadInput, OlafError
-from olafctl.membership.backup import backup, restore
+from olafctl.membership.backup import backup
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
 from olafctl.testbed.model import Testbed
@@ -77,8 +79,14 @@ def test_what_cannot_be_both_is_refused_unless_forced(once: Once) -> None:
     store = Store(folder_of("kept"))
     taken = TEXT.replace("10.0.1.2", "10.0.1.9")
     without = TEXT.replace("name: red", "name: rot")
+    host = "hosts: [{name: %s, port: 4, ip: %s, mac: '%s'}]\n"
     for text, reason in (
         (taken, "10.0.1.9"),
+        (TEXT + host % ("extra", "10.0.1.9", "02:00:00:00:00:01"), "late: 10.0.1.9 is the address of extra"),
+        (TEXT + host % ("late", "10.0.9.9", "02:00:00:00:00:01"), "the name 'late' is taken"),
+        (TEXT + host % ("extra", "10.0.9.9", "02:00:0a:00:01:09"), "is the MAC address of extra"),
+        (TEXT.replace("10.0.0.250", "10.0.1.9"), "10.0.1.9 is the address of the engine"),
+        (TEXT.replace("10.0.0.254", "10.0.1.9"), "10.0.1.9 is the address of ps"),
         (without, "no longer has the cluster 'red', in which there is late"),
     ):
         before = members(store)
@@ -89,20 +97,22 @@ def test_what_cannot_be_both_is_refused_unless_forced(once: Once) -> None:
     assert members(store) == {"r0": "red", "r1": "red", "b0": "blue"}
 
 
-@pytest.mark.parametrize("emptied", [False, True])
-def test_a_membership_that_is_gone_is_not_begun_again(once: Once, emptied: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [None, b"", b"no database", b"SQLite format 3\0" + bytes(4000)])
+def test_a_membership_that_is_gone_or_damaged_is_not_begun_again(
+    once: Once, left: bytes | None, tmp_path: Path
+) -> None:
     store = Store(folder_of("kept"))
     with closing(SqliteStore(store.folder)) as kept:
         backup(kept, "kept", tmp_path / "backup")
     for file in store.folder.glob("membership.db*"):
         file.unlink()
-    if emptied:
-        (store.folder / "membership.db").touch()
+    if left is not None:
+        (store.folder / "membership.db").write_bytes(left)
     for ask in (lambda: quietly(bed()), lambda: once.call("Leave", worker="late"), lambda: find(store)):
-        with pytest.raises(OlafError, match=r"missing or empty.*olafctl restore kept BACKUP"):
+        with pytest.raises(OlafError, match=r"(missing or empty|is damaged).*olafctl restore"):
             ask()
-    with closing(SqliteStore(store.folder)) as kept:
-        restore(kept, "kept", 16, tmp_path / "backup")
+    restored = CliRunner().invoke(olafctl, ["restore", "kept", str(tmp_path / "backup")])
+    assert restored.exit_code == 0, restored.output
     assert not quietly(bed()).changed
     assert "late" in members(store)
 
@@ -136,5 +146,19 @@ def test_an_objective_of_the_testbed_is_proven_before_it_is_deployed(state: Path
     with pytest.raises(BadInput, match=r"would break peak<=0\.01ms of 'blue'"):
         quietly(bed(known.replace("BOUND", "0.01ms")))
     quietly(bed(known.replace("BOUND", "20ms")))
-    with pytest.raises(BadInput, match="cluster 'red' is of mode fifo"):
-        Once(Store(folder_of("kept"))).call("SetMode", cluster="red", mode=2)
+    once = Once(Store(folder_of("kept")))
+    for change, field, reason in (
+        ("SetMode", {"mode": 2}, "cluster 'red' is of mode fifo"),
+        ("SetReward", {"reward_threshold": 1}, "cluster 'red' has a reward rule"),
+        ("SetStaleness", {"staleness_bound": 1}, "cluster 'red' has a staleness bound"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            once.call(change, cluster="red", **field)
+    # The engine itself is edited, and no cluster.
+    for edit, reason in (
+        ("output_rate: 100 kb/s", "would break peak<=20ms of 'blue'"),
+        ("output_rate: off", "no rate"),
+        ("output_rate: 1 Gb/s, reward_threshold: 1", "has a reward rule"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            quietly(bed(known.replace("BOUND", "20ms").replace("output_rate: 1 Gb/s", edit)))

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,15 @@ import pytest
 
 from olafctl.daemon.controller import Controller
 from olafctl.errors import BadInput, OlafError
-from olafctl.membership.backup import backup, restore
+from olafctl.membership.backup import backup, read, restore
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
-from tests.daemon.conftest import Started, held
+from olafctl.testbed.ground import ground as ground_of
+from tests.daemon.conftest import Started, held, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker
+
+GROUND = ground_of(lab())
 
 
 @pytest.fixture
@@ -37,8 +42,8 @@ def test_what_was_backed_up_comes_back_to_store_and_devices(
     revision = controller.status().revision
     controller.close()
     store = SqliteStore(pair.folder)
-    assert restore(store, "lab", 16, made) > 0
-    assert restore(store, "lab", 16, made) == 0
+    assert restore(store, read(made, GROUND)) > 0
+    assert restore(store, read(made, GROUND)) == 0
     store.close()
     again = started()
     done(again, ASK.set_threshold("red", 0))
@@ -50,7 +55,7 @@ def test_a_control_message_stays_used(made: Path, pair: Pair, controller: Contro
     controller.close()
     store = SqliteStore(pair.folder)
     store.finish({"nonce/red/10.0.1.1": {"last": 7}})
-    restore(store, "lab", 16, made)
+    restore(store, read(made, GROUND))
     assert store.rows()[1]["nonce/red/10.0.1.1"] == {"last": 7}
     store.close()
 
@@ -86,7 +91,7 @@ def test_a_file_that_is_not_whole_or_newer_changes_nothing(
     store = SqliteStore(tmp_path / "other")
     made.write_text(damage(made.read_text()))
     with pytest.raises(BadInput, match=rf"backup\.json: .*{said}"):
-        restore(store, "lab", 16, made)
+        restore(store, read(made, GROUND))
     assert store.rows() == (0, {})
     store.close()
 
@@ -94,9 +99,10 @@ def test_a_file_that_is_not_whole_or_newer_changes_nothing(
 def test_it_must_fit_the_deployment(made: Path, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "other")
     with pytest.raises(BadInput, match="a backup of 'lab', not of 'office'"):
-        restore(store, "office", 16, made)
-    with pytest.raises(BadInput, match="does not fit this deployment"):
-        restore(store, "lab", 0, made)
+        read(made, replace(GROUND, name="office"))
+    for ground in (replace(GROUND, indices=0), replace(GROUND, address=IPv4Address("10.0.1.1"))):
+        with pytest.raises(BadInput, match="does not fit this deployment"):
+            read(made, ground)
     store.close()
 
 

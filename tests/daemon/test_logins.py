@@ -1,8 +1,11 @@
 """Who may not call is told why, in words for people, and counted."""
 
 import logging
+import os
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -83,6 +86,20 @@ def test_trouble_with_tls_is_told_in_words(controller: Controller, folder: Made,
         nobody.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
         assert "no daemon answers: Connection refused" in said(address, None)
+
+
+def test_a_command_tells_it_in_one_line(controller: Controller, folder: Made) -> None:
+    """Without what gRPC logs of a handshake that fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
+    with served(controller, None, TOKEN) as address:
+        asked = subprocess.run(
+            [sys.executable, "-m", "olafctl", "cluster", "list"],
+            env={**environment, "OLAF_DAEMON": address, "OLAF_CERTS": str(folder("own"))},
+            capture_output=True,
+            text=True,
+        )
+    (line,) = asked.stderr.splitlines()
+    assert line.startswith(f"error: {address}: the daemon cannot be talked to")
 
 
 def test_a_certificate_that_expired_is_told_at_the_start_and_to_clients(

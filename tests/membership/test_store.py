@@ -117,7 +117,7 @@ def test_a_history_that_no_longer_reaches_back_says_so(opened: Open) -> None:
 
 def test_a_damaged_database_is_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"not a database" * 100)
-    with pytest.raises(OlafError, match=r"membership\.db: cannot be used: .* \(.*restore a backup\)"):
+    with pytest.raises(OlafError, match=r"membership\.db: is damaged: .* \(.*olafctl restore"):
         SqliteStore(tmp_path)
 
 

@@ -212,6 +212,25 @@ def test_a_parameter_server_is_believed_at_its_own_port_only(
         assert refused(vnp4_1, Refusal.PORT, make(destination), port)
 
 
+@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8])
+def test_what_is_under_a_tag_of_no_vlan_is_refused(vnp4_1: NativeSwitch, ether_type: int) -> None:
+    """A host takes such tags off; those of VLANs are not the engine's, whatever is under them."""
+    frame = update().encode()
+    for tci in (0, 7 << 13, 1 << 12):
+        tagged = frame[:12] + vlan_tag(ether_type, tci) + frame[12:]
+        assert refused(vnp4_1, Refusal.TAG, tagged, NEIGHBOUR_PORT)
+        nested = frame[:12] + vlan_tag(ether_type, tci) + vlan_tag(0x8100, 5) + frame[12:]
+        assert refused(vnp4_1, Refusal.TAG, nested, NEIGHBOUR_PORT)
+    for vlan in (1, 7, 4095):
+        tagged = frame[:12] + vlan_tag(ether_type, vlan) + frame[12:]
+        shim, out = to_queue(vnp4_1, tagged, NEIGHBOUR_PORT)
+        assert (shim["kind"], out) == (Kind.BYPASS, tagged)
+
+
+def vlan_tag(ether_type: int, tci: int) -> bytes:
+    return ether_type.to_bytes(2, "big") + tci.to_bytes(2, "big")
+
+
 @pytest.mark.parametrize(("source", "port"), [(WORKER, NEIGHBOUR_PORT), (SERVER, WORKER_PORT)])
 def test_other_traffic_in_the_name_of_a_member_is_refused_too(
     vnp4_1: NativeSwitch, source: Endpoint, port: int

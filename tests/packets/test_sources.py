@@ -15,8 +15,8 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
 from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
-from tests.packets.frames import ack, gradient, update
-from tests.packets.live import Live
+from tests.packets.frames import ack, gradient, update, whole
+from tests.packets.live import BROADCAST, Live
 from tests.packets.test_several_engines import group, root
 
 
@@ -65,6 +65,21 @@ def test_an_ack_in_the_server_s_name_reaches_nobody(live: Live) -> None:
         assert live.arrivals() == {}
     assert refused == {Refusal.PORT: len(ports)}
     assert live.exchange((live.server, ack(live, worker, gradient(1))))
+
+
+@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8])
+def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
+    """Hosts take such a tag off, however many there are, and would believe the address under it."""
+    needs(live)
+    worker = live.cluster(1).workers[0]
+    forged = whole(ack(live, worker, gradient(6)))
+    forged[Ether].dst = BROADCAST
+    tagged = bytes(forged)[:12] + bytes.fromhex(f"{ether_type:04x}0000")
+    with live.refusing() as refused:
+        live.send_at(worker.port, tagged + bytes(forged)[12:])
+        live.send_at(worker.port, tagged + bytes.fromhex("81002000") + bytes(forged)[12:])
+        assert live.arrivals() == {}
+    assert refused == {Refusal.TAG: 2}
 
 
 def test_status_tells_what_was_refused_and_why(live: Live) -> None:

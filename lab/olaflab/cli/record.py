@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli.output import json_option, print_json
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import importing
 
 
 @click.command()
@@ -63,12 +63,8 @@ def command(
         raise click.UsageError(f"{output} exists (--force overwrites it)")
     if not output.parent.is_dir():
         raise click.UsageError(f"there is no folder {output.parent}")
-    try:
+    with importing("recording", "pip install './lab[train]'"):
         from olaflab.training.record import record
-    except ModuleNotFoundError as error:
-        raise MissingTool(
-            Problem(f"recording needs the Python package {error.name}", remedy="pip install 'olaflab[train]'")
-        ) from error
     from olaflab.training.replay import trace as traces
 
     trace = record(clusters, cluster_size, updates, seed, _Line(), hidden)

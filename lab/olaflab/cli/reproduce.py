@@ -9,7 +9,7 @@ import click
 
 from olafctl import paths
 from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import importing
 
 if TYPE_CHECKING:
     from olaflab.paper.experiment import Data, Experiment
@@ -72,12 +72,8 @@ def command(
       olafctl reproduce all                  # also writes docs/reproduction.md
       olafctl reproduce all --html page.html
     """
-    try:
+    with importing("transmission control"):
         from olaflab.paper import catalogue, kept
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"transmission control is the SDK's: {error}", remedy="pip install ./sdk")
-        ) from error
     from olaflab.paper.document import write, write_html
 
     everything = not what or "all" in what

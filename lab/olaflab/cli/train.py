@@ -13,7 +13,7 @@ import click
 
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, print_json
-from olafctl.errors import BadInput, MissingTool, OlafError, Problem
+from olafctl.errors import BadInput, OlafError, Problem, importing
 from olafctl.targets.interface import of_root
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _POLICIES = ("olaf", "plain")
 _MOST_ACTORS = 1024
 _ACTORS = "4"
 """Of heads, where --learners alone is given."""
+_RAY = "pip install './lab[ray]'"
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
 
 
@@ -166,15 +167,11 @@ def command(
     """
     if virtual and (out is not None or resume or ray is not None):
         raise click.UsageError("--out, --resume and --ray are for training in wall time")
-    try:
+    with importing("training", "pip install ./sdk './lab[train]'"):
         from olafctl.control import serving
         from olaflab.training import shown
         from olaflab.training.head import Crew
         from olaflab.training.plan import Pace, Plan
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
-        ) from error
     from olafctl.control.deploy import acting, using
     from olafctl.control.store import pick
 
@@ -240,18 +237,12 @@ def _reach(ray: str) -> None:
     """Raises BadInput where no cluster answers, MissingTool without Ray."""
     from olaf.errors import OlafError as SdkError
 
-    try:
+    with importing("--ray", _RAY):
         from olaf.elastic.placed import reach
-    except ImportError as error:
-        raise _no_ray(error) from error
     try:
         reach(ray)
     except SdkError as error:
         raise BadInput(Problem(str(error), f"--ray {ray}")) from error
-
-
-def _no_ray(error: ImportError) -> MissingTool:
-    return MissingTool(Problem(f"--ray needs a package: {error}", remedy="pip install 'olaflab[ray]'"))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -325,10 +316,8 @@ def _live(
 
     gather: Gather = Processes
     if ray is not None:
-        try:
+        with importing("--ray", _RAY):
             from olaflab.training.machines import Machines
-        except ImportError as error:
-            raise _no_ray(error) from error
         gather = partial(Machines, ray)
     server, clusters = serving.host_of(deployed, None), serving.asynchronous(deployed)
     hosts = [server, *(worker for cluster in clusters for worker in cluster.workers)]

@@ -43,13 +43,6 @@ _CLUSTERS = [f"c{number}" for number in range(_CLIENTS)]
 """One for each client: a cluster has at most 256 members."""
 _STAYS = 32
 """One of so many workers does not leave again."""
-_TESTBED = """
-name: failover
-engine: {indices: 16, slots: 4, beats: 24}
-ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
-parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
-clusters: []
-"""
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,16 @@ OlafQueue and the two IPs are black boxes in it: the queue's own figures are :mo
 
 import json
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.stand_ins import stub
 from olaflab.opennic.verilate import sources
+from olaflab.queue import synthesis
 from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import DEVICE, mapper, resources
 
@@ -79,14 +78,5 @@ def _run(command: str, made: dict[str, str], files: list[Path], work: Path) -> N
         shutil.copy(path, work / "hdl")
     for name, text in made.items():
         (work / "hdl" / name).write_text(text)
-    (work / "synth.ys").write_text(_script(made))
-    result = subprocess.run(
-        ["nice", "-n", "5", command, "-q", "-l", "yosys.log", "synth.ys"],
-        cwd=work,
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode != 0 or not (work / "netlist.json").is_file():
-        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
-        raise OlafError(Problem("\n".join(said), where="synthesizing the box"))
+    synthesis.run(command, _script(made), work, "netlist.json", "synthesizing the box")
     shutil.rmtree(work / "hdl")

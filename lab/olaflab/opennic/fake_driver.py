@@ -1,16 +1,14 @@
 """The stand-in for VitisNetP4's driver, built for a program: what the agent loads with a simulated card."""
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.errors import OlafError, Problem
 from olafctl.p4runtime.dataplane import P4Info
 from olafctl.p4runtime.program import MatchKind, Program, Table
 from olafctl.targets.opennic import plugin
 from olafctl.templates import fill_in
-from olafctl.toolchain import cxx
+from olafctl.toolchain import cxx, run
 from olaflab.opennic.ip_registers import PAGE, action_list
 from olaflab.opennic.stand_ins import TEMPLATES
 
@@ -39,10 +37,7 @@ def build(name: str, info: P4Info, build_info: int) -> Path:
         units = [made, _SHIM / "olaf_driver.c", _FAKE / "fake_driver.cpp"]
         command = [*compiler.command, *_FLAGS, f"-DOLAF_IP={name}", f"-I{_SHIM}", f"-I{_FAKE}"]
         output = ["-o", str(folder / f"{name}.so")]
-        done = subprocess.run([*command, *map(str, units), *output], capture_output=True, text=True)
-        if done.returncode:
-            said = done.stderr.strip().splitlines()[:10]
-            raise OlafError(Problem("\n".join(said), f"building the driver's stand-in of {name}"))
+        run([*command, *map(str, units), *output], where=f"building the driver's stand-in of {name}")
 
     folder, _ = cache.build_once("opennic-driver", key, make)
     return folder / f"{name}.so"

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from olafctl import cache, toolchain
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import Problem
 from olafctl.targets import deployment, front_ports, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
@@ -36,11 +36,7 @@ class OpennicSim:
 
     def missing(self) -> Sequence[str]:
         """The C++ compiler, when it does not run."""
-        try:
-            toolchain.cxx()
-        except MissingTool:
-            return [toolchain.NEEDED]
-        return []
+        return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """The plug-in, the Verilated box, both programs, stand-ins for the drivers. Raises OlafError."""

@@ -5,18 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from olaflab.training.figures.report import Table as Table
+
 Progress = Callable[[str], None]
 Data = dict[str, Any]
 """What an experiment measured, as JSON holds it."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table; it becomes a CSV file too."""
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)

@@ -172,15 +172,18 @@ def _run(command: str, geometry: Geometry, work: Path) -> None:
     (work / "hdl").mkdir()
     for path in verilog_sources():
         shutil.copy(path, work / "hdl")
-    (work / "synth.ys").write_text(_script(geometry))
-    log = work / "yosys.log"
-    result = subprocess.run(
-        ["nice", "-n", "5", command, "-q", "-l", log.name, "synth.ys"],
-        cwd=work,
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode != 0 or not (work / "netlist.json").is_file():
-        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
-        raise OlafError(Problem("\n".join(said), where=f"synthesizing OlafQueue of {geometry}"))
+    run(command, _script(geometry), work, "netlist.json", f"synthesizing OlafQueue of {geometry}")
     shutil.rmtree(work / "hdl")
+
+
+def run(command: str, script: str, work: Path, makes: str, where: str) -> None:
+    """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` says what for.
+
+    Raises OlafError when it fails.
+    """
+    (work / "run.ys").write_text(script)
+    line = ["nice", "-n", "5", command, "-q", "-l", "yosys.log", "run.ys"]
+    result = subprocess.run(line, cwd=work, capture_output=True, text=True)
+    if result.returncode != 0 or not (work / makes).is_file():
+        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
+        raise OlafError(Problem("\n".join(said), where))

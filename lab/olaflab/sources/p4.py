@@ -28,6 +28,8 @@ def headers() -> str:
     """
     constants = [
         ("ETHER_TYPE_IPV4", "16w0x0800"),
+        ("ETHER_TYPE_VLAN", "16w0x8100"),
+        ("ETHER_TYPE_SERVICE_VLAN", "16w0x88A8"),
         ("PROTOCOL_UDP", "8w17"),
         ("OLAF_VERSION", _sized(OLAF, "version", layouts.VERSION)),
         *((f"OLAF_TYPE_{kind.name}", _sized(OLAF, "frame_type", kind)) for kind in FrameType),

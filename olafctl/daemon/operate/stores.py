@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from olafctl.control.deploy import find
 from olafctl.control.locks import CHANGE, held
-from olafctl.control.store import Store, folder_of
+from olafctl.control.store import folder_of
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
@@ -34,25 +33,23 @@ def reading(deployment: str, endpoints: str | None, certificates: Path | None) -
 
 
 @contextmanager
-def changing(
-    deployment: str, endpoints: str | None, certificates: Path | None
-) -> Iterator[tuple[MembershipStore, int]]:
-    """The store, which no daemon changes meanwhile, and how many indices the deployment's queue has.
+def changing(deployment: str, endpoints: str | None, certificates: Path | None) -> Iterator[MembershipStore]:
+    """The store, which no daemon changes meanwhile; a new one where that of this machine is damaged.
 
     Raises OlafError when a daemon owns it.
     """
     folder = folder_of(deployment)
-    testbed, _ = find(Store(folder))
-    indices = testbed.indices
     if not endpoints:
-        with held(folder, CHANGE), closing(sqlite.SqliteStore(folder)) as store:
-            yield store, indices
+        with held(folder, CHANGE):
+            sqlite.put_aside(folder)
+            with closing(sqlite.SqliteStore(folder)) as store:
+                yield store
         return
     with closing(Etcd(endpoints.split(","), certificates)) as etcd:
         leadership = EtcdLeadership(etcd, deployment, "")
         try:
             _await(leadership, deployment)
-            yield EtcdStore(etcd, deployment, leadership), indices
+            yield EtcdStore(etcd, deployment, leadership)
         finally:
             leadership.close()
 

@@ -1,13 +1,11 @@
 """Compiles the native engine, once for each state of its sources and compiler."""
 
-import subprocess
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from olafctl import cache
-from olafctl.errors import OlafError, Problem
-from olafctl.toolchain import cxx
+from olafctl.toolchain import cxx, run
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
@@ -17,6 +15,7 @@ _CONTRACTS = (
     _PACKAGE / "queue/native/queue_model.h",
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")
+_WHERE = "compiling the engine"
 
 
 def engine_library() -> Path:
@@ -39,18 +38,11 @@ def engine_library() -> Path:
             for unit, target in zip(units, objects, strict=True)
         ]
         with ThreadPoolExecutor() as pool:
-            list(pool.map(_run, commands))
+            list(pool.map(partial(run, where=_WHERE), commands))
         output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
-        _run([*compiler.command, *_FLAGS, *output])
+        run([*compiler.command, *_FLAGS, *output], where=_WHERE)
         for path in (*units, *objects):
             path.unlink()
 
     folder, _ = cache.build_once("engine", key, build)
     return folder / "engine.so"
-
-
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        problem = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
-        raise OlafError(*(Problem(line, "compiling the engine") for line in problem))

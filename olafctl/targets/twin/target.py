@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from olafctl import toolchain
-from olafctl.errors import MissingTool, Problem
+from olafctl.errors import Problem
 from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, queue_process, rendered
 from olafctl.targets.engine.compile import engine_library
@@ -25,11 +25,7 @@ class Twin:
 
     def missing(self) -> Sequence[str]:
         """The C++ compiler, when it does not run."""
-        try:
-            toolchain.cxx()
-        except MissingTool:
-            return [toolchain.NEEDED]
-        return []
+        return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Both blocks, the queues and the engine compiled. Raises OlafError.

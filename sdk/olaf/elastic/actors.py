@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Callable, Protocol
+from typing import TYPE_CHECKING, Callable
 
 from olaf.elastic.children import Children, Gone
 from olaf.elastic.held import CPU, Held
@@ -29,62 +31,16 @@ class State(str, Enum):
     AWAKE = "awake"
 
 
-class Staff(Protocol):
+class Staff(ABC):
     """Actors by number, wherever they are: ``Actors`` of this machine, ``Placed`` of a Ray cluster."""
 
-    @property
-    def awake(self) -> int:
-        """Actors that hold a core: that play or start."""
-
-    @property
-    def playing(self) -> int:
-        """Actors that were invoked and have not finished."""
-
-    def pids(self) -> dict[int, int]:
-        """Those that are processes of this machine."""
-
-    def prepare(self, actors: Iterable[int]) -> None:
-        """Have these there, so that they can be invoked at once; they sleep until then."""
-
-    def invoke(self, actors: Iterable[int]) -> None:
-        """Let each of these play a turn."""
-
-    def serve(self, seconds: float) -> list[int]:
-        """Wait up to ``seconds``; those that have finished a turn. Raises ActorFailed."""
-
-    def close(self) -> None:
-        """End all."""
-
-
-class Actors:
-    """Actors by number. Those that are asleep are stopped processes: no thread of theirs can run.
-
-    An actor is put to sleep only between two turns, for within one it may hold a lock of the ring, which
-    every other process would wait for. One that dies is started again when it is next invoked.
-    """
-
-    def __init__(
-        self,
-        begin: Callable[..., Turn],
-        arguments: tuple[object, ...] = (),
-        *,
-        held: Held,
-        now: Callable[[], float],
-        sleeper: Sleeper | None = None,
-        preload: Sequence[str] = (),
-    ) -> None:
-        """In each actor's process ``begin(number, *arguments)``, of a module, gives its turn.
-
-        ``held`` has a core for each actor from its start or waking until it sleeps, on the clock ``now`` in
-        seconds. ``preload`` are modules that actors find imported.
-        """
-        self._begin, self._arguments = begin, arguments
-        self._children = Children([begin.__module__, *preload])
-        self._held, self._now, self._sleeper = held, now, sleeper or Freeze()
+    def __init__(self, held: Held, now: Callable[[], float]) -> None:
+        """``held`` has a core for each actor from its start or waking until it sleeps; ``now`` in seconds."""
+        self._held, self._now = held, now
         self.states: dict[int, State] = {}
         self._wanted: set[int] = set()
-        """Those that play as soon as they have started."""
-        self._died: dict[int, int] = {}
+        """Those that play, or will as soon as they have started."""
+        self._died: Counter[int] = Counter()
         self.deaths = 0
 
     @property
@@ -97,9 +53,9 @@ class Actors:
         """Actors that were invoked and have not finished."""
         return len(self._wanted)
 
+    @abstractmethod
     def pids(self) -> dict[int, int]:
-        """The processes by actor."""
-        return self._children.pids()
+        """Those that are processes of this machine."""
 
     def prepare(self, actors: Iterable[int]) -> None:
         """Have these there, so that they can be invoked at once; they sleep until then."""
@@ -119,33 +75,16 @@ class Actors:
                 self._held.hold(CPU, ("actor", number), self._now())
                 self._play(number)
 
+    @abstractmethod
     def serve(self, seconds: float) -> list[int]:
         """Wait up to ``seconds`` for actors; those that have finished a turn. They sleep then.
 
         An actor that died in its turn is no longer waited for. Raises ActorFailed where one raised an
         exception, or died again and again.
         """
-        finished = []
-        for number, said in self._children.heard(seconds):
-            if isinstance(said, Gone):
-                self._lost(number, said.reason)
-            elif said is None:
-                if number in self._wanted:
-                    self._play(number)
-                else:
-                    self._sleep(number)
-            elif said == "":
-                self._wanted.discard(number)
-                self._died.pop(number, None)
-                self._sleep(number)
-                finished.append(number)
-            else:
-                raise ActorFailed(f"actor {number} failed: {said}")
-        return finished
 
     def close(self) -> None:
         """End all."""
-        self._children.close()
         for number, state in self.states.items():
             if state is not State.ASLEEP:
                 self._held.free(CPU, ("actor", number), self._now())
@@ -155,26 +94,95 @@ class Actors:
     def _start(self, number: int) -> None:
         self._held.hold(CPU, ("actor", number), self._now())
         self.states[number] = State.STARTING
-        self._children.start(number, _act, self._begin, number, self._arguments)
 
     def _play(self, number: int) -> None:
         self.states[number] = State.AWAKE
-        self._sleeper.wake(self.pids()[number])
-        self._children.tell(number, None)
 
     def _sleep(self, number: int) -> None:
-        self._sleeper.sleep(self.pids()[number])
         self.states[number] = State.ASLEEP
         self._held.free(CPU, ("actor", number), self._now())
+
+    def _started(self, number: int) -> None:
+        if number in self._wanted:
+            self._play(number)
+        else:
+            self._sleep(number)
+
+    def _finished(self, number: int) -> None:
+        self._wanted.discard(number)
+        self._died.pop(number, None)
+        self._sleep(number)
 
     def _lost(self, number: int, reason: str) -> None:
         if self.states.pop(number) is not State.ASLEEP:
             self._held.free(CPU, ("actor", number), self._now())
         self._wanted.discard(number)
         self.deaths += 1
-        self._died[number] = self._died.get(number, 0) + 1
+        self._died[number] += 1
         if self._died[number] >= MOST_DEATHS:
             raise ActorFailed(f"actor {number} died {MOST_DEATHS} times in a row, at last: {reason}")
+
+
+class Actors(Staff):
+    """Actors by number. Those that are asleep are stopped processes: no thread of theirs can run.
+
+    An actor is put to sleep only between two turns, for within one it may hold a lock of the ring, which
+    every other process would wait for. One that dies is started again when it is next invoked.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[..., Turn],
+        arguments: tuple[object, ...] = (),
+        *,
+        held: Held,
+        now: Callable[[], float],
+        sleeper: Sleeper | None = None,
+        preload: Sequence[str] = (),
+    ) -> None:
+        """In each actor's process ``begin(number, *arguments)``, of a module, gives its turn.
+
+        ``held`` and ``now`` are as those of ``Staff``. ``preload`` are modules that actors find imported.
+        """
+        super().__init__(held, now)
+        self._begin, self._arguments = begin, arguments
+        self._children = Children([begin.__module__, *preload])
+        self._sleeper = sleeper or Freeze()
+
+    def pids(self) -> dict[int, int]:
+        """The processes by actor."""
+        return self._children.pids()
+
+    def serve(self, seconds: float) -> list[int]:
+        finished = []
+        for number, said in self._children.heard(seconds):
+            if isinstance(said, Gone):
+                self._lost(number, said.reason)
+            elif said is None:
+                self._started(number)
+            elif said == "":
+                self._finished(number)
+                finished.append(number)
+            else:
+                raise ActorFailed(f"actor {number} failed: {said}")
+        return finished
+
+    def close(self) -> None:
+        self._children.close()
+        super().close()
+
+    def _start(self, number: int) -> None:
+        super()._start(number)
+        self._children.start(number, _act, self._begin, number, self._arguments)
+
+    def _play(self, number: int) -> None:
+        super()._play(number)
+        self._sleeper.wake(self.pids()[number])
+        self._children.tell(number, None)
+
+    def _sleep(self, number: int) -> None:
+        self._sleeper.sleep(self.pids()[number])
+        super()._sleep(number)
 
 
 def _act(pipe: Connection, begin: Callable[..., Turn], number: int, arguments: tuple[object, ...]) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any, Callable
 
 import ray
 from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from olaf.elastic.actors import MOST_DEATHS, State
-from olaf.elastic.held import CPU, Held
+from olaf.elastic.actors import Staff, State
+from olaf.elastic.held import Held
 from olaf.errors import ActorFailed, OlafError
 
 _REACH = 5.0
@@ -33,7 +32,7 @@ def reach(address: str) -> None:
         raise OlafError(f"no Ray cluster answers at {address}: {error} (start it with: ray start)") from error
 
 
-class Placed:
+class Placed(Staff):
     """Actors by number, each on the first node that has a core left for it.
 
     A ring does not reach other machines: what a turn takes along and what it brings back are messages. An
@@ -56,8 +55,9 @@ class Placed:
         """In each actor ``begin(number, *arguments)``, of a module that its node has, gives its turn.
 
         A turn is called with ``take(number)``, and what it returns is what ``deliver(number, …)`` gets here.
-        ``held`` and ``now`` are as those of ``Actors``. Raises OlafError where no cluster is at ``address``.
+        ``held`` and ``now`` are as those of ``Staff``. Raises OlafError where no cluster is at ``address``.
         """
+        super().__init__(held, now)
         reach(address)
         try:
             ray.init(address=address, log_to_driver=False)
@@ -66,55 +66,18 @@ class Placed:
                 f"no Ray cluster answers at {address}: {error} (start it with: ray start)"
             ) from error
         self._begin, self._arguments = begin, arguments
-        self._held, self._now, self._take, self._deliver = held, now, take, deliver
-        self.states: dict[int, State] = {}
+        self._take, self._deliver = take, deliver
         self.nodes: dict[int, str] = {}
         """The node of each actor, as Ray names it."""
         self._actors: dict[int, Any] = {}
         self._due: dict[Any, int] = {}
         """Actors by what they are to answer."""
-        self._wanted: set[int] = set()
-        self._died: Counter[int] = Counter()
-        self.deaths = 0
-
-    @property
-    def awake(self) -> int:
-        """Actors that hold a core: that play or start."""
-        return sum(state is not State.ASLEEP for state in self.states.values())
-
-    @property
-    def playing(self) -> int:
-        """Actors that were invoked and have not finished."""
-        return len(self._wanted)
 
     def pids(self) -> dict[int, int]:
         """None is a process of this machine."""
         return {}
 
-    def prepare(self, actors: Iterable[int]) -> None:
-        """Have these there, so that they can be invoked at once; they sleep until then."""
-        for number in actors:
-            if number not in self.states:
-                self._start(number)
-
-    def invoke(self, actors: Iterable[int]) -> None:
-        """Let each of these play a turn."""
-        for number in actors:
-            if number in self._wanted:
-                continue
-            self._wanted.add(number)
-            if number not in self.states:
-                self._start(number)
-            elif self.states[number] is State.ASLEEP:
-                self._held.hold(CPU, ("actor", number), self._now())
-                self._play(number)
-
     def serve(self, seconds: float) -> list[int]:
-        """Wait up to ``seconds`` for actors; those that have finished a turn, whose rows were delivered.
-
-        An actor that died is no longer waited for. Raises ActorFailed where one raised an exception, or died
-        again and again.
-        """
         finished: list[int] = []
         said, _ = ray.wait(list(self._due), timeout=seconds) if self._due else ([], [])
         while said:
@@ -126,25 +89,25 @@ class Placed:
             except (RayActorError, ActorUnschedulableError) as error:
                 self._lost(number, str(error))
             else:
-                if self._answered(number, brought):
+                if self.states[number] is State.AWAKE:
+                    self._deliver(number, brought)
+                    self._finished(number)
                     finished.append(number)
+                else:
+                    self._started(number)
             said, _ = ray.wait(list(self._due), timeout=0) if self._due else ([], [])
         return finished
 
     def close(self) -> None:
-        """End all."""
-        for number, state in self.states.items():
+        for number in self.states:
             ray.kill(self._actors[number])
-            if state is not State.ASLEEP:
-                self._held.free(CPU, ("actor", number), self._now())
-        self.states.clear()
-        self._wanted.clear()
         self._due.clear()
+        super().close()
         ray.shutdown()
 
     def _start(self, number: int) -> None:
-        self._held.hold(CPU, ("actor", number), self._now())
-        self.states[number], self.nodes[number] = State.STARTING, self._node()
+        super()._start(number)
+        self.nodes[number] = self._node()
         where = NodeAffinitySchedulingStrategy(self.nodes[number], soft=False)
         make = ray.remote(num_cpus=0, max_restarts=0, scheduling_strategy=where)(_Actor)
         self._actors[number] = make.remote(self._begin, number, self._arguments)
@@ -152,38 +115,19 @@ class Placed:
 
     def _node(self) -> str:
         """The first that has a core left; where none has, the one with the fewest actors a core."""
-        taken = Counter(self.nodes[number] for number in self.states if number in self.nodes)
+        taken = Counter(self.nodes.values())
         cores = {each["NodeID"]: each["Resources"].get("CPU", 0.0) for each in ray.nodes() if each["Alive"]}
         usable = {node: count for node, count in cores.items() if count > 0} or dict.fromkeys(cores, 1.0)
         free = [node for node, count in usable.items() if taken[node] < count]
         return str(free[0] if free else min(usable, key=lambda node: taken[node] / usable[node]))
 
-    def _answered(self, number: int, brought: Any) -> bool:
-        """Whether that was a turn."""
-        played = self.states[number] is State.AWAKE
-        if played:
-            self._wanted.discard(number)
-            self._died.pop(number, None)
-            self._deliver(number, brought)
-        elif number in self._wanted:
-            self._play(number)
-            return False
-        self.states[number] = State.ASLEEP
-        self._held.free(CPU, ("actor", number), self._now())
-        return played
-
     def _play(self, number: int) -> None:
-        self.states[number] = State.AWAKE
+        super()._play(number)
         self._due[self._actors[number].turn.remote(self._take(number))] = number
 
     def _lost(self, number: int, reason: str) -> None:
-        del self.states[number], self.nodes[number], self._actors[number]
-        self._held.free(CPU, ("actor", number), self._now())
-        self._wanted.discard(number)
-        self.deaths += 1
-        self._died[number] += 1
-        if self._died[number] >= MOST_DEATHS:
-            raise ActorFailed(f"actor {number} died {MOST_DEATHS} times in a row, at last: {reason}")
+        del self.nodes[number], self._actors[number]
+        super()._lost(number, reason)
 
 
 class _Actor:

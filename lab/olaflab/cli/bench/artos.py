@@ -47,7 +47,7 @@ def command(
     training that --out holds is not made again. Needs the SDK; transfer, link and stages also pyzmq; link
     redis-server, and Ray if there is one; beside the extra [train].
     """
-    from olafctl.errors import MissingTool, OlafError, Problem
+    from olafctl.errors import OlafError, Problem, importing
 
     if pictures is not None:
         try:
@@ -56,17 +56,13 @@ def command(
             raise OlafError(Problem(f"no folder for pictures: {error.strerror}", str(pictures))) from error
     chosen = parts or _possible()
     found: dict[str, list[dict[str, Any]]] = {}
-    try:
-        for part in chosen:
-            log_progress(f"artos {part}")
+    for part in chosen:
+        log_progress(f"artos {part}")
+        with importing(part, "pip install './sdk[remote]' './lab[train]'"):
             found[part] = [
                 asdict(each)
                 for each in _made(part, repeats, turns, blocks, actors, seeds, slower, out, pictures)
             ]
-    except ImportError as error:
-        what = f"{part} needs {error.name}"
-        remedy = "pip install './sdk[remote]' './lab[train]'"
-        raise MissingTool(Problem(what, remedy=remedy)) from error
     if as_json:
         print_json(found)
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import MissingTool, OlafError, Problem, importing
 
 if TYPE_CHECKING:
     from olaflab.model.agreement.iterations import Compared
@@ -115,10 +115,8 @@ def command(
 
 
 def _measured_hosts() -> dict[str, Any]:
-    try:
+    with importing("the measurement of hosts"):
         from olaflab.paper.iswitch import hosts
-    except ImportError as error:
-        raise MissingTool(Problem(f"hosts are the SDK's: {error}", remedy="pip install ./sdk")) from error
     return hosts.measure(2000, 5, log_progress)
 
 

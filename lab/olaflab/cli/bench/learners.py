@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from olafctl.cli.numbers import finite
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import BadInput, MissingTool, Problem
+from olafctl.cli.output import json_option, log_progress, print_json
+from olafctl.errors import BadInput, Problem, importing
+from olaflab.cli.output import show
 
 _MOST = 63
 
@@ -40,22 +41,13 @@ def command(
         numbers = [0]
     if not all(1 <= number <= _MOST for number in numbers):
         raise BadInput(Problem(f"{learners} are no numbers of learners", "--learners", f"give 1 to {_MOST}"))
-    try:
+    with importing("the bench", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import report
         from olaflab.training.staleness import outputs
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"the bench needs {error.name}", remedy="pip install ./sdk './lab[train]'")
-        ) from error
     found = outputs.figure(numbers, followed, seconds, seeds, more, out, log_progress)
     files = report.write(found, out)
     if as_json:
         print_json(report.as_json(found))
         return
-    table(found.title, found.heads, [[str(cell) for cell in row] for row in found.rows])
-    for further in found.tables:
-        table(further.title, further.heads, further.rows)
-    click.echo("")
-    for statement, holds in found.holds.items():
-        click.echo(f"{'holds' if holds else 'does not hold'}: {statement}")
+    show(found)
     click.echo(f"\n{', '.join(str(file) for file in files)}")

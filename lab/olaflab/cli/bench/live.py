@@ -25,13 +25,10 @@ def command(
     a network namespace of its own; the twin between them has a limited output. P_s is what OLAF §5 says as
     each update is offered.
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import importing
 
-    try:
+    with importing("the bench"):
         from olaflab.training.figures.live import CLUSTERS, SLOTS, Load, measure
-    except ImportError as error:
-        what = f"the bench needs the SDK: {error}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     wanted = Load(
         interval,
         excess,

@@ -51,9 +51,9 @@ def command(
     Rewards are those of three agents, with what a batch is worth in independent rows and two controls. Needs
     torch (pip install ./sdk './lab[train]').
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import importing
 
-    try:
+    with importing("the bench", "pip install ./sdk './lab[train]'"):
         if seeds and end_to_end:
             raise click.UsageError("--rewards and --trainings: one at a time")
         if end_to_end:
@@ -62,9 +62,6 @@ def command(
             _rewards(games, episodes, seeds, out, as_json)
         else:
             _profiles(tuple(map(int, predators)), rounds, rows, as_json)
-    except ImportError as error:
-        what = f"the bench needs {error.name}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk './lab[train]'")) from error
 
 
 def _profiles(predators: tuple[int, ...], rounds: int, rows: int, as_json: bool) -> None:

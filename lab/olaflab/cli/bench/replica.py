@@ -64,13 +64,10 @@ def command(
     process with kernel sockets in a network namespace, as root. Exit code 1 when the members' weights
     differ, or one of them did not end.
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import importing
 
-    try:
+    with importing("the bench"):
         from olaflab.training.replicas.plan import Plan
-    except ImportError as error:
-        what = f"the bench needs the SDK: {error}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     plan = Plan(
         members, results, values, h or members, staleness, loss, kill, late, levels, pace, seed, target
     )

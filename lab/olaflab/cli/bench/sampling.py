@@ -27,14 +27,11 @@ def command(predators: tuple[str, ...], draws: int, share: float, with_misses: b
     rows, one for each step. CPU time; ratios are of one run. About 3 GB of memory and three minutes. Needs
     the SDK (pip install ./sdk).
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import importing
 
-    try:
+    with importing("the bench"):
         from olaflab.experience.figure8 import costs
         from olaflab.experience.misses import misses
-    except ImportError as error:
-        what = f"the bench needs the SDK: {error}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     measured = list(costs(tuple(map(int, predators)), draws, share, log_progress))
     counted = list(misses(3, 1_000_000, 10, log_progress)) if with_misses else []
     if as_json:

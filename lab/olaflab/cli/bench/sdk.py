@@ -21,13 +21,10 @@ def command(updates: int, rounds: int, as_json: bool) -> None:
     kernel's part included; other load on the machine disturbs CPU time little, and the ratios less. Needs the
     SDK (pip install ./sdk).
     """
-    from olafctl.errors import MissingTool, Problem
+    from olafctl.errors import importing
 
-    try:
+    with importing("the bench"):
         from olaflab.training.figures.sdk import costs
-    except ImportError as error:
-        what = f"the bench needs the SDK: {error}"
-        raise MissingTool(Problem(what, remedy="pip install ./sdk")) from error
     measured = list(costs(updates, rounds, log_progress))
     if as_json:
         print_json([asdict(cost) for cost in measured])

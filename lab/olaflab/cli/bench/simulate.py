@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafctl.errors import OlafError, Problem, importing
 
 if TYPE_CHECKING:
     from olaflab.model.agreement.ns3.compare import Comparison
@@ -136,10 +136,8 @@ def _rounds(contributions: int, testbed: str, seed: int, as_json: bool) -> None:
 def _against_ns3(seconds: int, seed: int, as_json: bool) -> None:
     from olaflab.model.agreement.ns3.compare import compare
 
-    try:
+    with importing("table 2"):
         from olaflab.paper import table2
-    except ImportError as error:
-        raise MissingTool(Problem(f"table 2 needs the SDK: {error}", remedy="pip install ./sdk")) from error
 
     length, warm_up = seconds * 10**9, seconds * 10**8
     found = [

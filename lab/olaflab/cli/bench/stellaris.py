@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import MissingTool, Problem
+from olafctl.cli.output import json_option, log_progress, print_json
+from olafctl.errors import importing
+from olaflab.cli.output import show
 
 if TYPE_CHECKING:
     from olaflab.training.figures.report import Figure
@@ -49,7 +50,8 @@ def command(
 
     Learners, their times and costs are virtual, so a seed gives the same run again. A finished run is kept:
     an interrupted command goes on where it was. Intervals are of 95 % over seeds (Student's t), differences
-    are taken seed by seed, and where an interval holds 0 no difference is shown.
+    are taken seed by seed, and where an interval holds 0 no difference is shown. What is
+    contradicted has its opposite shown.
     All but fig2 and fig8 need PyTorch and MuJoCo: pip install ./sdk './lab[train]'.
 
     \b
@@ -57,7 +59,7 @@ def command(
       olafctl bench stellaris fig6 --environment Walker2d-v5 --seeds 3
     """
     found: list[Figure] = []
-    try:
+    with importing("the bench", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import report
         from olaflab.training.staleness.parts import Bench
 
@@ -68,22 +70,9 @@ def command(
             found.append(bench.figure(part))
             if out is not None:
                 report.write(found[-1], out)
-    except ImportError as error:
-        what = f"the bench needs {error.name}"
-        remedy = "pip install ./sdk './lab[train]'"
-        raise MissingTool(Problem(what, remedy=remedy)) from error
     if as_json:
         runs = [asdict(run) for run in bench.made]
         print_json({"figures": [report.as_json(figure) for figure in found], "runs": runs})
         return
     for figure in found:
-        _show(figure)
-
-
-def _show(figure: "Figure") -> None:
-    table(figure.title, figure.heads, [[str(cell) for cell in row] for row in figure.rows])
-    for more in figure.tables:
-        table(more.title, more.heads, more.rows)
-    click.echo("")
-    for statement, holds in figure.holds.items():
-        click.echo(f"{'holds' if holds else 'not shown'}: {statement}")
+        show(figure)

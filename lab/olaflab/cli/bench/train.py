@@ -1,15 +1,12 @@
 """``olafctl bench train``: the paper's figures about learning."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import MissingTool, Problem
-
-if TYPE_CHECKING:
-    from olaflab.training.figures.report import Figure
+from olafctl.cli.output import json_option, log_progress, print_json
+from olafctl.errors import importing
+from olaflab.cli.output import show
 
 _SEEDS = {
     "2": 5,
@@ -57,12 +54,8 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     the end say whether what the paper shows holds here. Needs the SDK (pip install ./sdk) and the extra
     [train].
     """
-    try:
+    with importing("training", "pip install ./sdk './lab[train]'"):
         from olaflab.training.figures import congestion, learning, rates, report, script, speedup
-    except ImportError as error:
-        raise MissingTool(
-            Problem(f"training needs a package: {error}", remedy="pip install ./sdk 'olaflab[train]'")
-        ) from error
     makers = {
         "2": learning.figure2,
         "2-equal": rates.equal,
@@ -80,14 +73,5 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     if as_json:
         print_json(report.as_json(found))
         return
-    _show(found)
+    show(found)
     click.echo(f"\n{', '.join(str(file) for file in files)}")
-
-
-def _show(figure: "Figure") -> None:
-    table(figure.title, figure.heads, [[str(cell) for cell in row] for row in figure.rows])
-    click.echo("")
-    for statement, holds in figure.holds.items():
-        click.echo(f"{'holds' if holds else 'does not hold'}: {statement}")
-    for more in figure.tables:
-        table(more.title, more.heads, more.rows)

@@ -6,7 +6,6 @@ at power-up the Verilog leaves open start at 0.
 """
 
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from olafctl import paths
 from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import DISPOSITIONS
-from olaflab.queue.synthesis import yosys
+from olaflab.queue import synthesis
 
 TOP = "formal_top"
 _VERILOG = Path(__file__).parent / "verilog"
@@ -56,18 +55,9 @@ def circuit(design: Design, work: Path) -> int:
         (hdl / path.name).write_text(_prepared(path.stem, path.read_text(), design))
     top = (_VERILOG / design.top).read_text()
     (work / "top.v").write_text(_prepared(TOP, top, design))
-    (work / "make.ys").write_text(_script(design))
-    result = subprocess.run(
-        ["nice", "-n", "5", yosys(), "-q", "-l", "yosys.log", "make.ys"],
-        cwd=work,
-        capture_output=True,
-        text=True,
-    )
-    made = work / "circuit.aig"
-    if result.returncode or not made.is_file():
-        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed and gives no reason"]
-        raise OlafError(Problem("\n".join(said), where=f"making a circuit of {design.top}"))
-    return _checks(made)
+    where = f"making a circuit of {design.top}"
+    synthesis.run(synthesis.yosys(), _script(design), work, "circuit.aig", where)
+    return _checks(work / "circuit.aig")
 
 
 def _checks(made: Path) -> int:

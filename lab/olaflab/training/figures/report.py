@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -61,6 +61,16 @@ class Figure:
     """Everything measured, a line of the CSV each."""
     draw: Callable[[Drawing], None]
     tables: Sequence[Table] = ()
+    contradicted: Collection[str] | None = None
+    """Statements whose opposite is shown; None where the figure does not say which are."""
+
+    def verdict(self, statement: str) -> str:
+        """Whether a statement holds, in a word or three."""
+        if self.holds[statement]:
+            return "holds"
+        if self.contradicted is None:
+            return "does not hold"
+        return "contradicted" if statement in self.contradicted else "not shown"
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate:
@@ -95,6 +105,7 @@ def write(figure: Figure, folder: Path) -> list[Path]:
 
 def as_json(figure: Figure) -> dict[str, Any]:
     """Title, settings, the table's rows by their heads, the statements, and further tables."""
+    contradicted = {} if figure.contradicted is None else {"contradicted": list(figure.contradicted)}
     return {
         "figure": figure.name,
         "title": figure.title,
@@ -103,6 +114,7 @@ def as_json(figure: Figure) -> dict[str, Any]:
             {head: _plain(cell) for head, cell in zip(figure.heads, row, strict=True)} for row in figure.rows
         ],
         "holds": dict(figure.holds),
+        **contradicted,
         "tables": [asdict(table) for table in figure.tables],
     }
 

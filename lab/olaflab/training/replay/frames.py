@@ -14,7 +14,6 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType, Layout
 from olaflab.frames import OlafFrame
-from olaflab.gen_time import nearest_time
 from olaflab.training.replay.schedule import Blocks, Schedule
 from olaflab.training.replay.trace import Trace
 
@@ -143,9 +142,19 @@ def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
         time=time,
         cluster=np.array(clusters, dtype=np.int64),
         count=_get(head, layouts.OLAF, "count"),
-        generated=nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
+        generated=_nearest_time(_get(head, layouts.OLAF, "gen_time"), time),
         segment=_get(head, layouts.OLAF, "segment"),
     )
+
+
+def _nearest_time(gen_time: Indices, near: Indices) -> Indices:
+    """The times in ns, nearest to ``near``, for which frames carry ``gen_time``: it wraps every 78 hours.
+
+    With ``near`` the time of reception these are the generation times: exact for ages below 39 hours, and
+    later than ``near`` where the sender's clock is ahead.
+    """
+    half = layouts.TIMES // 2
+    return near - half + 1 + ((gen_time - near + half - 1) % layouts.TIMES)
 
 
 def _headers(worker: Member, testbed: Testbed, frame_bytes: int) -> Bytes:

@@ -66,6 +66,16 @@ def verdict(difference: Estimate) -> str:
     return "more" if difference.mean > 0 else "less"
 
 
+def shown(said: Mapping[str, str]) -> dict[str, bool]:
+    """Of statements that there is more, by what may be said of their differences: whether that is shown."""
+    return {statement: word == "more" for statement, word in said.items()}
+
+
+def contradicted(said: Mapping[str, str]) -> list[str]:
+    """Those of which the opposite is shown."""
+    return [statement for statement, word in said.items() if word == "less"]
+
+
 def curves(found: "Mapping[str, Sequence[Run]]", rules: Sequence[Rule], rounds: int, scale: Scale) -> Curves:
     """Runs with the times of their rules; with synchronous ones also over all learners."""
     known = {rule.name: rule for rule in rules}

@@ -9,7 +9,15 @@ import numpy as np
 from olafctl import plotting
 from olaflab import pictures
 from olaflab.training.figures.report import Figure, Table, estimate
-from olaflab.training.staleness.compare import SHARED, Curve, Curves, differences, verdict
+from olaflab.training.staleness.compare import (
+    SHARED,
+    Curve,
+    Curves,
+    contradicted,
+    differences,
+    shown,
+    verdict,
+)
 from olaflab.training.staleness.rules import EQUAL, PPO, STELLARIS
 from olaflab.training.staleness.timeline import Timed
 
@@ -32,19 +40,19 @@ def of_rules(name: str, title: str, made: Curves, settings: dict[str, Any]) -> F
     rows = [_row(rule, curves) for rule, curves in made.items() if rule not in SHARED.values()]
     known = STELLARIS in made
     tables = [_table(made, by, about) for by, about in _WAYS.items()] if known else []
-    holds = {
-        f"{STELLARIS} reaches more reward than {each.other}, by {each.difference}": each.verdict == "more"
+    said = {
+        f"{STELLARIS} reaches more reward than {each.other}, by {each.difference}": each.verdict
         for each in (differences(made, STELLARIS, "rounds") if known else ())
     }
-    draw = partial(_draw, made)
-    return Figure(name, title, settings, HEADS, rows, holds, _COLUMNS, _points(made), draw, tables)
+    return Figure(name, title, settings, HEADS, rows, shown(said), _COLUMNS, _points(made),
+                  partial(_draw, made), tables, contradicted(said))  # fmt: skip
 
 
 def of_settings(made: Curves, settings: dict[str, Any]) -> Figure:
     """Stellaris' d, v and ρ: each setting's reward and cost, and the difference to the paper's choice."""
     base = {curve.run.seed: curve for curve in made[STELLARIS]}
     rows: list[Sequence[Any]] = []
-    holds: dict[str, bool] = {}
+    statements: dict[str, str] = {}
     for name, curves in made.items():
         pairs = [(curve, base[curve.run.seed]) for curve in curves if curve.run.seed in base]
         away = estimate(np.array([base.run.reward() - own.run.reward() for own, base in pairs]))
@@ -55,11 +63,11 @@ def of_settings(made: Curves, settings: dict[str, Any]) -> Figure:
              _mean(curves, lambda t: t.ends[-1]), _mean(curves, lambda t: t.report.invoked))
         )  # fmt: skip
         if said:
-            holds[f"the paper's setting reaches more reward than {name}, by {away}"] = said == "more"
+            statements[f"the paper's setting reaches more reward than {name}, by {away}"] = said
     heads = ("setting", "reward", "the paper's minus it", "it is", "steps", "seconds", "$ invoked")
     title = "Figure 13: d, v and ρ; means ± 95 %"
-    return Figure("stellaris-fig13", title, settings, heads, rows, holds, _COLUMNS, _points(made),
-                  partial(_draw_settings, made))  # fmt: skip
+    return Figure("stellaris-fig13", title, settings, heads, rows, shown(statements), _COLUMNS,
+                  _points(made), partial(_draw_settings, made), (), contradicted(statements))  # fmt: skip
 
 
 def _points(made: Curves) -> list[Sequence[Any]]:

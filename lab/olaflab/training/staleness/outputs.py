@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,20 +131,8 @@ def _costs(runs: Sequence[Run]) -> tuple[Any, ...]:
         round(_mean(runs, lambda run: run.updates / run.frames), 2),
         f"{_mean(runs, lambda run: run.lost / run.gradients):.1%}",
         round(_mean(runs, lambda run: run.busy), 1),
-        *(round(_mean(runs, of), 4) for of in (_reserved, _invoked, _whole)),
+        *(round(_mean(runs, attrgetter(cost)), 4) for cost in ("reserved", "invoked", "whole")),
     )
-
-
-def _reserved(run: Run) -> float:
-    return run.reserved
-
-
-def _invoked(run: Run) -> float:
-    return run.invoked
-
-
-def _whole(run: Run) -> float:
-    return run.whole
 
 
 def _two(found: Found, both: Sequence[Setting], system: str) -> tuple[str, list[Run], list[Run]]:

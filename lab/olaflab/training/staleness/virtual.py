@@ -10,8 +10,8 @@ import numpy as np
 
 from olafctl import plotting
 from olaflab import pictures
-from olaflab.training.figures.report import Estimate, Figure, Table, estimate
-from olaflab.training.staleness.compare import SHARED, shared, verdict
+from olaflab.training.figures.report import Figure, Table, estimate
+from olaflab.training.staleness.compare import SHARED, contradicted, shared, shown, verdict
 from olaflab.training.staleness.rules import PPO, STELLARIS, Rule, Scale, rules
 from olaflab.training.staleness.timeline import COLD, Timed, timed
 
@@ -92,7 +92,7 @@ def switches(rounds: int, seeds: int) -> Figure:
         axes.tick_params(axis="x", labelsize=7)
 
     return Figure("stellaris-fig2", "Figure 2: each of async and serverless switched off; time and cost",
-                  settings, heads, lines, holds, heads, lines, draw)  # fmt: skip
+                  settings, heads, lines, holds, heads, lines, draw, (), _false(holds))  # fmt: skip
 
 
 def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> Figure:
@@ -131,7 +131,7 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
             np.all(np.diff([np.mean(each) for each in list(lags.values())[:-1]]) > 0)
         ),
     }
-    far, said = _moved(moves)
+    far, moved = _moved(moves)
     points: list[Sequence[Any]] = [
         *(("3a seconds", learners, actors, value) for (learners, actors), value in time.items()),
         *(("3a use", learners, actors, value) for (learners, actors), value in used.items()),
@@ -163,8 +163,8 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
 
     return Figure(
         "stellaris-fig3", "Figure 3a: learning time of a round and use of learners, pure async",
-        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**holds, **said},
-        ("figure", "what", "of", "value"), points, draw, (spread, far),
+        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**holds, **shown(moved)},
+        ("figure", "what", "of", "value"), points, draw, (spread, far), _false(holds) + contradicted(moved),
     )  # fmt: skip
 
 
@@ -205,7 +205,12 @@ def money(learners: int, rounds: int, seeds: int) -> Figure:
         pictures.legend(drawing, axes)
 
     title = f"Figure 8: $ of a training (async, SSP, SoftSync: as Stellaris); shares of {_SERVERFUL}"
-    return Figure("stellaris-fig8", title, settings, heads, rows, holds, heads, rows, draw)
+    return Figure("stellaris-fig8", title, settings, heads, rows, holds, heads, rows, draw, (), _false(holds))
+
+
+def _false(holds: Mapping[str, bool]) -> list[str]:
+    """What is computed alike in every run needs no interval: it holds or is contradicted."""
+    return [statement for statement, met in holds.items() if not met]
 
 
 def _all(learners: int, rounds: int, seeds: int, scale: Scale) -> Iterator[tuple[str, list[Timed]]]:
@@ -221,23 +226,20 @@ def _lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
     return [lag for seed in range(seeds) for lag in timed(rule, seed, rounds, Scale()).lags]
 
 
-def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, bool]]:
-    """Figure 3c's table, and what it says."""
+def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]:
+    """Figure 3c's table, and what may be said of statements."""
     means = {name: np.array([np.mean(run.moved) for run in runs]) for name, runs in moves.items()}
     still, rows, said = means["synchronous"], [], {}
     for name, each in means.items():
         away = estimate(1e3 * (each - still[: len(each)]))
-        rows.append([name, str(_of(each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"])
+        rows.append(
+            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"]
+        )
         if name.startswith("async"):
-            said[f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"] = (
-                verdict(away) == "more"
-            )
+            statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
+            said[statement] = verdict(away)
     title = "(c) KL of each round's policy from the one before, in 10⁻³"
     return Table(title, ("", "KL", "minus synchronous"), rows), said
-
-
-def _of(values: Any) -> Estimate:
-    return estimate(1e3 * values)
 
 
 def _steps() -> list[tuple[int, int]]:

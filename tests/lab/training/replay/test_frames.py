@@ -1,16 +1,31 @@
 from dataclasses import replace
+from functools import cache
 from ipaddress import IPv4Address
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from olafctl.errors import BadInput, OlafError
 from olafctl.targets.interface import TimedFrame
-from olafctl.wire.layouts import FrameType
+from olafctl.testbed.model import Testbed
+from olafctl.wire.layouts import TIMES, FrameType
 from olaflab.frames import OlafFrame
 from olaflab.training.replay.frames import receptions, updates, values_in
 from olaflab.training.replay.schedule import Blocks, Load, schedule
 from tests.lab.training.replay import small
+
+NEAR = st.tuples(st.integers(0, 2**62), st.integers(-TIMES // 2 + 1, TIMES // 2 - 1))
+"""A time of generation, and one of reception less than 39 hours apart."""
+
+
+@cache
+def first() -> tuple[Testbed, OlafFrame]:
+    """A testbed, and the first update that its workers send."""
+    testbed, trace = small.testbed("laptop"), small.trace()
+    sent = next(updates(testbed, trace, schedule(trace, np.arange(2), Load(1e9, 1e15, 76)), Blocks(3, 3)))
+    return testbed, OlafFrame.decode(sent.frame)
 
 
 def test_a_scheduled_update_becomes_its_workers_frame() -> None:
@@ -60,14 +75,20 @@ def test_receptions_are_what_reached_the_servers_port() -> None:
     assert seen.generated.tolist() == [plan.time[0], plan.time[9]]
 
 
+@given(st.lists(NEAR, max_size=6))
+def test_a_generation_time_is_the_one_nearest_to_its_reception(times: list[tuple[int, int]]) -> None:
+    testbed, frame = first()
+    port = testbed.parameter_servers[0].port
+    leaving = [TimedFrame(time + age, port, replace(frame, gen_time=time).encode()) for time, age in times]
+    assert receptions(testbed, leaving).generated.tolist() == [time for time, _ in times]
+
+
 def test_nothing_received_is_empty() -> None:
     assert len(receptions(small.testbed("laptop"), []).time) == 0
 
 
 def test_a_stranger_at_the_server_is_told() -> None:
-    testbed, trace = small.testbed("laptop"), small.trace()
-    sent = next(updates(testbed, trace, schedule(trace, np.arange(2), Load(1e9, 1e15, 76)), Blocks(3, 3)))
-    frame = OlafFrame.decode(sent.frame)
+    testbed, frame = first()
     stranger = replace(frame, source=replace(frame.source, ip=IPv4Address("192.0.2.1"))).encode()
     with pytest.raises(OlafError, match="no worker, reached the server"):
         receptions(testbed, [TimedFrame(0, testbed.parameter_servers[0].port, stranger)])

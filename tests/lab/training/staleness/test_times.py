@@ -12,14 +12,18 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 from click.testing import CliRunner
 
 from olaflab.cli.bench.stellaris import command
-from olaflab.training.figures.report import Estimate
+from olaflab.training.figures.report import Estimate, Figure, as_json
 from olaflab.training.staleness import virtual
-from olaflab.training.staleness.compare import SHARED, shared, verdict
+from olaflab.training.staleness.compare import SHARED, contradicted, shared, shown, verdict
 from olaflab.training.staleness.rules import EQUAL, PPO, STELLARIS, Rule, Scale, rules, settings
 from olaflab.training.staleness.timeline import COLD, PRICE, timed
 
 SMALL = Scale(actors=4, steps=64, epochs=5)
 RULES = {rule.name: rule for rule in rules(4, 6, SMALL)}
+
+
+def figure(holds: dict[str, bool], against: list[str] | None) -> Figure:
+    return Figure("figure0", "nothing", {}, (), (), holds, (), (), lambda drawing: None, (), against)
 
 
 def test_synchrony_makes_as_many_optimiser_steps_in_each_round_as_stellaris() -> None:
@@ -91,7 +95,19 @@ def test_settings_differ_from_the_papers_in_one_thing_each() -> None:
     ],
 )
 def test_nothing_is_claimed_where_an_interval_holds_0(mean: float, interval: float, said: str) -> None:
-    assert verdict(Estimate(mean, interval)) == said
+    difference = Estimate(mean, interval)
+    assert verdict(difference) == said
+    statements = {f"more, by {difference}": verdict(difference)}
+    found = figure(shown(statements), contradicted(statements))
+    word = {"more": "holds", "less": "contradicted"}.get(said, "not shown")
+    assert found.verdict(f"more, by {difference}") == word
+    assert as_json(found)["contradicted"] == [each for each in statements if word == "contradicted"]
+
+
+def test_a_figure_without_intervals_says_only_whether() -> None:
+    found = figure({"less than 5 %": False}, None)
+    assert found.verdict("less than 5 %") == "does not hold"
+    assert "contradicted" not in as_json(found)
 
 
 def test_figures_without_training_need_none_and_are_written(tmp_path: Path) -> None:

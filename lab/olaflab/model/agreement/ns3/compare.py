@@ -10,9 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from statistics import mean
 
-from olafctl import cache
+from olafctl import cache, toolchain
 from olafctl.errors import MissingTool, OlafError, Problem
-from olafctl.toolchain import cxx
 from olaflab.model import library
 from olaflab.model.arrays import native_arrays
 from olaflab.model.run import Result, run
@@ -127,7 +126,7 @@ def _build(progress: Callable[[str], None]) -> Path:
     libraries = [next((home / "lib64").glob(f"libns3*-{module}.so"), None) for module in _MODULES]
     if None in libraries:
         raise MissingTool(Problem("has no libraries", str(home), "install the ns3 package from PyPI again"))
-    compiler = cxx()
+    compiler = toolchain.cxx()
 
     def build(work: Path) -> None:
         progress("compiling the scenario against ns-3")
@@ -144,10 +143,7 @@ def _build(progress: Callable[[str], None]) -> Path:
             *(str(one) for one in libraries),
             f"-Wl,-rpath,{home / 'lib64'}",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            lines = done.stderr.strip().splitlines()[:5] or [f"exit code {done.returncode}"]
-            raise OlafError(*(Problem(line, "compiling the scenario for ns-3") for line in lines))
+        toolchain.run(command, where="compiling the scenario for ns-3")
 
     headers = sorted(library.NATIVE.glob("*.h"))
     key = cache.digest(
