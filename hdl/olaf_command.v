@@ -77,7 +77,11 @@ module olaf_command #(
                   && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]
                   && ~|set_stale_bound[31:`OLAF_SETTINGS_STALE_BOUND_WIDTH]);
     wire [7:0] command = {5'd0, at_work};
-    wire accepted = request && state == IDLE && known && in_range && sound;
+    reg  accepted;
+    always @* begin
+        accepted = 1'b0;
+        if (request && state == IDLE) accepted = known && in_range && sound;
+    end
     assign busy = state != IDLE;
 
     // The row of the index at work, as it was when the input had come to rest.

@@ -67,10 +67,11 @@ module olaf_index_table #(
 
 `ifndef SYNTHESIS
     always @(posedge clk)
-        if (append && next(changed_tail) == cluster_head[changed]) begin
-            $display("olaf_index_table: a third update of index %0d", changed);
-            $stop;
-        end
+        if (append)
+            if (next(changed_tail) == cluster_head[changed]) begin
+                $display("olaf_index_table: a third update of index %0d", changed);
+                $stop;
+            end
     initial
         if (INDICES > ROWS) begin
             $display("olaf_index_table: %0d indices do not fit %0d bits", INDICES, INDEX_BITS);

@@ -151,29 +151,36 @@ module olaf_merge #(
     reg  [1:0]       r_source, a_source;
     reg              r_copy, a_copy, r_adds;
     wire [WIDTH-1:0] sum;
-    reg  [WIDTH-1:0] after, later;
+    reg  [WIDTH-1:0] result, after, later;
 
     always @(posedge clk)
         if (rst) flying <= {(WRITE + 1){1'b0}};
         else flying <= {flying[LATENCY:0], enters};
 
+    // Nothing of it moves where no beat is on the way.
     always @(posedge clk) begin
-        tag <= {tag[WRITE*TAG_BITS-1:0], i_tag};
-        patched[0] <= patches && i_first;
-        patch[0] <= {numbers, round, merged_summed, merged_policy, merged_reward, merged_count};
-        for (stage = 1; stage <= WRITE; stage = stage + 1) begin
-            patched[stage] <= patched[stage-1];
-            patch[stage] <= patch[stage-1];
+        if (enters) begin
+            r_source <= source;
+            r_adds <= needs_old;
+            r_copy <= !merging || i_first;
+            r_data <= i_first && merging && old_headers ? {LANES{NOTHING}} : i_data;
+            patched[0] <= patches && i_first;
+            patch[0] <= {numbers, round, merged_summed, merged_policy, merged_reward, merged_count};
         end
-        r_source <= source;
-        r_adds <= needs_old;
-        r_copy <= !merging || i_first;
-        r_data <= i_first && merging && old_headers ? {LANES{NOTHING}} : i_data;
-        a_source <= r_source;
-        a_copy <= r_copy;
-        a_data <= r_data;
-        after <= write_data;
-        later <= r_adds ? after : {LANES{NOTHING}};  // for the beat that is added next
+        if (enters || !empty) begin
+            tag <= {tag[WRITE*TAG_BITS-1:0], i_tag};
+            for (stage = 1; stage <= WRITE; stage = stage + 1) begin
+                patched[stage] <= patched[stage-1];
+                patch[stage] <= patch[stage-1];
+            end
+        end
+        if (flying[0]) begin
+            a_source <= r_source;
+            a_copy <= r_copy;
+            a_data <= r_data;
+            later <= r_adds ? after : {LANES{NOTHING}};  // for the beat that is added next
+        end
+        if (flying[WRITE]) after <= result;
     end
 
     // An aggregate's first beat gets its new header fields. Its payload differs, so its UDP checksum must
@@ -184,7 +191,6 @@ module olaf_merge #(
     wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq;
     wire                               numbered, summed;
     assign {numbered, seq, summed, policy, reward, count} = patch[WRITE];
-    reg [WIDTH-1:0] result;
     always @* begin
         result = sum;
         if (patched[WRITE]) begin

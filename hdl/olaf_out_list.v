@@ -50,10 +50,11 @@ module olaf_out_list #(
 
 `ifndef SYNTHESIS
     always @(posedge clk)
-        if (!rst && (count > FULL || (append && count == FULL) || (remove && count == 0))) begin
-            $display("olaf_out_list: %0d of %0d slots, append %b, remove %b", count, SLOTS, append, remove);
-            $stop;
-        end
+        if (!rst && (append || remove))
+            if (count > FULL || (append && count == FULL) || (remove && count == 0)) begin
+                $display("olaf_out_list: %0d of %0d slots, append %b, remove %b", count, SLOTS, append, remove);
+                $stop;
+            end
 `else
     wire unused = |FULL;
 `endif

@@ -43,14 +43,17 @@ module olaf_output #(
     localparam DEPTH_BITS = 3;
     localparam [DEPTH_BITS:0] DEPTH = 1 << DEPTH_BITS;
     localparam [SLOT_BITS:0] FULL = SLOTS[SLOT_BITS:0];
-    localparam WIDTH = `OLAF_BEAT_BITS + `OLAF_BEAT_BYTES + `OLAF_TUSER_BITS + 2;
     localparam KEEP_BITS = $clog2(`OLAF_BEAT_BYTES);
 
     // Issued a cycle ago (`l_`, in the memory's latch) and two (`r_`, in its output register).
     reg l_valid, l_update, l_first, l_last, r_valid, r_update, r_first, r_last;
     reg [`OLAF_META_BITS-1:0] l_meta, meta;
 
-    reg  [WIDTH-1:0]      beats [0:(1<<DEPTH_BITS)-1];
+    // The FIFO, and the tuser of the frames that begin in it.
+    reg  [`OLAF_BEAT_BITS-1:0]  beats [0:(1<<DEPTH_BITS)-1];
+    reg  [`OLAF_BEAT_BYTES-1:0] keeps [0:(1<<DEPTH_BITS)-1];
+    reg  [2:0]                  marks [0:(1<<DEPTH_BITS)-1];
+    reg  [`OLAF_TUSER_BITS-1:0] users [0:(1<<DEPTH_BITS)-1];
     reg  [DEPTH_BITS-1:0] put, get;
     reg  [DEPTH_BITS:0]   held;      // in the FIFO
     reg  [DEPTH_BITS:0]   under_way; // issued and not on the wire
@@ -130,22 +133,24 @@ module olaf_output #(
     wire [`OLAF_BEAT_BITS-1:0] data = r_update ? update_data : bypass_data;
 
     // The tuser is offered with a frame's first beat and stays until the next frame's.
-    wire [`OLAF_TUSER_BITS-1:0] next_user;
-    wire [`OLAF_BEAT_BITS-1:0]  next_data;
-    wire [`OLAF_BEAT_BYTES-1:0] next_keep;
-    wire next_last, next_update;
-    assign {next_last, next_update, next_user, next_data, next_keep} = beats[get];
-    reg [`OLAF_TUSER_BITS-1:0] frame_user;
-    always @(posedge clk) if (status_sampled) frame_user <= user;
-
+    wire [`OLAF_TUSER_BITS-1:0] next_user = users[get];
+    wire [`OLAF_BEAT_BITS-1:0]  next_data = beats[get];
+    wire [`OLAF_BEAT_BYTES-1:0] next_keep = keeps[get];
+    wire next_last, next_first, next_update;
+    assign {next_last, next_first, next_update} = marks[get];
     always @(posedge clk) begin
-        if (r_valid) beats[put] <= {r_last, r_update, r_first ? user : frame_user, data, keep};
+        if (r_valid) begin
+            beats[put] <= data;
+            keeps[put] <= keep;
+            marks[put] <= {r_last, r_first, r_update};
+        end
+        if (status_sampled) users[put] <= user;
         if (take) begin
-            m_tuser <= next_user;
             m_tdata <= next_data;
             m_tkeep <= next_keep;
             m_tlast <= next_last;
             wire_update <= next_update;
+            if (next_first) m_tuser <= next_user;
         end
     end
 

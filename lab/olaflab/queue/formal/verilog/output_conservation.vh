@@ -14,7 +14,7 @@
                       + {4'd0, m_tvalid && m_tlast && wire_update};
         for (each = 0; each < 8; each = each + 1) begin
             at = get + each[DEPTH_BITS-1:0];
-            if (each < held && beats[at][WIDTH-2] && beats[at][WIDTH-1]) inside = inside + 5'd1;
+            if (each < held && marks[at][0] && marks[at][2]) inside = inside + 5'd1;
         end
     end
     always @(posedge clk) if (!rst) begin
