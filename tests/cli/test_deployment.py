@@ -26,7 +26,7 @@ def deployed(run: Run, state: Path) -> Iterator[Run]:
     try:
         ended = run("deploy", BED)
         assert ended.code == 0
-        assert ended.out.startswith("packets: started, 87 changes programmed and verified in ")
+        assert ended.out.startswith("packets: started, 88 changes programmed and verified in ")
         steps = [line.split("  ")[-1] for line in ended.err.splitlines()]
         assert steps[-1] == "programming tables and groups"
         yield run

@@ -46,7 +46,7 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 26
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 27
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)

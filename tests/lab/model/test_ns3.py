@@ -29,7 +29,7 @@ def test_without_ns3_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", missing)
-    with pytest.raises(MissingTool, match=r"ns-3 is not installed.*olaflab\[ns3\]"):
+    with pytest.raises(MissingTool, match=r"ns-3 is not installed.*lab\[ns3\]"):
         compare("x", table2.scenarios(1)[0][1], SECOND, 0, lambda step: None)
 
 

@@ -7,7 +7,6 @@ import click
 from olafctl.cli.numbers import finite
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import BadInput, Problem, importing
-from olaflab.cli.output import show
 
 _MOST = 63
 
@@ -49,5 +48,5 @@ def command(
     if as_json:
         print_json(report.as_json(found))
         return
-    show(found)
+    report.show(found)
     click.echo(f"\n{', '.join(str(file) for file in files)}")

@@ -8,7 +8,6 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import importing
-from olaflab.cli.output import show
 
 if TYPE_CHECKING:
     from olaflab.training.figures.report import Figure
@@ -75,4 +74,4 @@ def command(
         print_json({"figures": [report.as_json(figure) for figure in found], "runs": runs})
         return
     for figure in found:
-        show(figure)
+        report.show(figure)

@@ -6,7 +6,6 @@ import click
 
 from olafctl.cli.output import json_option, log_progress, print_json
 from olafctl.errors import importing
-from olaflab.cli.output import show
 
 _SEEDS = {
     "2": 5,
@@ -73,5 +72,5 @@ def command(figure: str, seeds: int | None, updates: int | None, out: Path, as_j
     if as_json:
         print_json(report.as_json(found))
         return
-    show(found)
+    report.show(found)
     click.echo(f"\n{', '.join(str(file) for file in files)}")

@@ -10,10 +10,12 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
 from olafctl import plotting
+from olafctl.cli.output import table
 from olafctl.errors import OlafError, Problem
 from olaflab import pictures
 
@@ -90,17 +92,27 @@ def _large(degrees: int) -> float:
 
 def write(figure: Figure, folder: Path) -> list[Path]:
     """``NAME.csv``, ``NAME.json``, ``NAME.png`` and ``NAME.svg`` in ``folder``. Raises OlafError."""
-    table, summary, picture = (folder / f"{figure.name}.{kind}" for kind in ("csv", "json", "png"))
+    points, summary, picture = (folder / f"{figure.name}.{kind}" for kind in ("csv", "json", "png"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with table.open("w", newline="") as file:
+        with points.open("w", newline="") as file:
             csv.writer(file).writerows((figure.columns, *figure.points))
         summary.write_text(json.dumps(as_json(figure), indent=2) + "\n")
     except OSError as error:
         raise OlafError(Problem(f"cannot write the figure: {error.strerror}", str(folder))) from error
     drawing = plotting.new_figure(11, 4.8)
     figure.draw(drawing)
-    return [table, summary, *pictures.save(drawing, picture)]
+    return [points, summary, *pictures.save(drawing, picture)]
+
+
+def show(figure: Figure) -> None:
+    """Print its tables, then each statement and whether it holds."""
+    table(figure.title, figure.heads, [[str(cell) for cell in row] for row in figure.rows])
+    for more in figure.tables:
+        table(more.title, more.heads, more.rows)
+    click.echo("")
+    for statement in figure.holds:
+        click.echo(f"{figure.verdict(statement)}: {statement}")
 
 
 def as_json(figure: Figure) -> dict[str, Any]:
