@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import cache, paths
-from olafctl.queue import steady, verilog
+from olafctl.queue import verilog
 from olafctl.toolchain import Compiler, cxx, run, unit, verilator_root
 from olafctl.wire.geometry import Geometry
 
@@ -28,9 +28,8 @@ _COMPILE = (
     "-DVL_USER_FINISH",
 )
 _STOPS = ("verilated_stops.cpp", "verilated_stops.h")
-_FAST, _SELDOM_RUN, _STEADY = ("-O2",), ("-O0",), ("-O3", "-std=c++20")
-_NATIVELY = "-march=native"
-"""Of steady cycles, for the processor that the cache's key names."""
+_FAST = "-O2"
+_SELDOM_RUN = "-O0"
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,6 @@ class _Design:
     native: tuple[str, ...]
     """Files of ``native/``; the .cpp ones are compiled."""
     defines: dict[str, int] = field(default_factory=dict)
-    steady: bool = False
-    """Whether it is compiled a second time, see ``steady.py``."""
 
 
 def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
@@ -72,9 +69,8 @@ def build_variant(
             f"OlafQueue of {title}",
             hdl,
             {},
-            ("queue_model.cpp", "queue_model.h", "queue_probe.h", "steady.h", *native, *_STOPS),
+            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
             {"OLAF_INDICES": geometry.indices},
-            steady=True,
         ),
         progress,
     )
@@ -105,13 +101,11 @@ def _build(design: _Design, progress: Progress) -> Path:
     compiler = cxx()
     key = cache.digest(
         [
-            repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN, _STEADY)),
+            repr((design, _VERILATE, _COMPILE, _FAST, _SELDOM_RUN)),
             str(compiler),
-            _machine(compiler),
             _output(str(root / "bin" / "verilator_bin"), "--version"),
             *sorted(design.hdl.glob("*.v*")),
             *(_NATIVE / name for name in design.native),
-            Path(steady.__file__),
             _TUSER,
         ]
     )
@@ -156,12 +150,7 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
     made = sorted(verilated.glob("*.cpp"))
     seldom_run = [source for source in made if "Slow" in source.stem]
     often_run = [source for source in made if source not in seldom_run]
-    sources: dict[tuple[str, ...], list[Path]] = {_FAST: [*often_run, *native], _SELDOM_RUN: seldom_run}
-    if design.steady:
-        second = steady.write(verilated, root / "include")
-        natively = (_NATIVELY,) if _machine(compiler) else ()
-        sources[(*_STEADY, *natively, f"-I{second.parent}")] = [second]
-    objects = _objects(compiler, flags, sources, work)
+    objects = _objects(compiler, flags, {_FAST: [*often_run, *native], _SELDOM_RUN: seldom_run}, work)
     runtime = sorted(_runtime(compiler, root).glob("*.o"))
     run(
         [*compiler.command, "-shared", "-pthread", "-o", str(work / library), *map(str, [*objects, *runtime])]
@@ -169,13 +158,6 @@ def _compile(compiler: Compiler, root: Path, design: _Design, work: Path, librar
     shutil.rmtree(verilated)
     for each in objects:
         each.unlink()
-
-
-def _machine(compiler: Compiler) -> str:
-    """What this machine's processor has, as the compiler tells it; empty where it cannot."""
-    command = [*compiler.command, _NATIVELY, "-dM", "-E", "-x", "c++", "/dev/null"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else ""
 
 
 def _runtime(compiler: Compiler, root: Path) -> Path:
@@ -195,14 +177,14 @@ def _flags(root: Path) -> list[str]:
 
 
 def _objects(
-    compiler: Compiler, flags: list[str], sources: Mapping[tuple[str, ...], list[Path]], work: Path
+    compiler: Compiler, flags: list[str], sources: Mapping[str, list[Path]], work: Path
 ) -> list[Path]:
     """Compile the sources of each level of optimisation into one object in ``work``, two at a time."""
 
-    def compile_one(level: tuple[str, ...]) -> Path:
-        source = unit(work / f"unit{level[0]}.cpp", sources[level])
+    def compile_one(level: str) -> Path:
+        source = unit(work / f"unit{level}.cpp", sources[level])
         made = source.with_suffix(".o")
-        run([*compiler.command, *flags, *level, "-c", str(source), "-o", str(made)])
+        run([*compiler.command, *flags, level, "-c", str(source), "-o", str(made)])
         source.unlink()
         return made
 

@@ -100,7 +100,6 @@ _PROBE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "block": (None, (_handle, ctypes.c_int)),
     "watch": (None, (_handle, ctypes.c_int)),
     "instants": (ctypes.c_size_t, (_handle, ctypes.POINTER(ctypes.POINTER(_Instant)))),
-    "steady": (_u64, (_handle, ctypes.c_int)),
     "failures": (_u64, ()),
 }
 
@@ -228,10 +227,6 @@ class QueueModel(AnyQueue):
     def block(self, blocked: bool) -> None:
         """Stop the sink, or let it go on."""
         self._library.olaf_queue_block(self._queue, blocked)
-
-    def steady(self, allowed: bool = True) -> int:
-        """How many cycles were evaluated by the code for steady ones; whether it may be from now on."""
-        return int(self._library.olaf_queue_steady(self._queue, allowed))
 
     def watch(self) -> None:
         """Record instants from now on."""

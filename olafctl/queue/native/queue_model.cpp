@@ -12,7 +12,6 @@
 
 #include "Volaf.h"
 #include "Volaf___024root.h"
-#include "steady.h"
 #include "verilated.h"
 #include "verilated_stops.h"
 
@@ -47,12 +46,12 @@ struct Restless {
 
 // Nothing is sensitive to the clock's fall, so it needs no evaluation where Verilator can be told that it saw
 // it: where its variable has the name that it has today. Otherwise false.
-template <typename Root> auto saw(Root &root, int clock)
+template <typename Root> auto saw_fall(Root &root, int)
     -> decltype(root.__Vtrigprevexpr___TOP__aclk__0, bool()) {
-    root.__Vtrigprevexpr___TOP__aclk__0 = CData(clock);
+    root.__Vtrigprevexpr___TOP__aclk__0 = 0;
     return true;
 }
-template <typename Root> bool saw(Root &, long) { return false; }
+template <typename Root> bool saw_fall(Root &, long) { return false; }
 
 }  // namespace
 
@@ -61,8 +60,6 @@ struct olaf_queue {
     std::unique_ptr<Volaf> top;
     bool initialized = false;  // by the first evaluation
     uint64_t cycle = 0;
-    bool may_be_steady = true;
-    uint64_t steady = 0;  // cycles that were
 
     std::vector<Frame> spare;
     std::deque<Frame> source;
@@ -121,14 +118,10 @@ struct olaf_queue {
 
     // The inputs settle, and the clock rises.
     void edge_up() {
-        if (!saw(root(), 0)) {
+        if (!saw_fall(root(), 0)) {
             top->aclk = 0;
             evaluate();
             top->aclk = 1;
-        } else if (initialized && may_be_steady && olaf_steady(&root())) {
-            saw(root(), 1);
-            ++steady;
-            return;
         }
         evaluate();
     }
@@ -449,11 +442,6 @@ size_t olaf_queue_instants(olaf_queue *queue, const olaf_instant **instants) {
     queue->instants.clear();
     *instants = queue->handed_out.data();
     return queue->handed_out.size();
-}
-
-uint64_t olaf_queue_steady(olaf_queue *queue, int allowed) {
-    queue->may_be_steady = allowed;
-    return queue->steady;
 }
 
 uint64_t olaf_queue_failures(void) { return verilated_stops(); }

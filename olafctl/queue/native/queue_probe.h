@@ -50,10 +50,6 @@ uint64_t olaf_queue_drain(olaf_queue *, uint64_t limit);
 void olaf_queue_watch(olaf_queue *, int on);
 size_t olaf_queue_instants(olaf_queue *, const olaf_instant **);
 
-// Whether steady cycles (steady.h) may be evaluated as such, which they are from the start. Returns how many
-// were.
-uint64_t olaf_queue_steady(olaf_queue *, int allowed);
-
 // How often an assertion in the Verilog failed, in any queue of this process.
 uint64_t olaf_queue_failures(void);
 

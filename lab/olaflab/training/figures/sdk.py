@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import grpc
@@ -48,7 +49,7 @@ class Cost:
 def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[Cost]:
     """``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
 
-    Olaf's and gRPC's begin after a tenth as many that do not count. The median of the rounds is given. gloo
+    Olaf's and gRPC's begin after a tenth as many that do not count. Medians of the rounds are given. gloo
     is left out where torch is not installed. Raises OlafError when a process does not answer.
     """
     for values in MODELS:
@@ -62,7 +63,17 @@ def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterato
                 progress(f"{values} values, {name}, round {turn + 1} of {rounds}")
                 measured[name].append(measure(values, count))
         for several in measured.values():
-            yield sorted(several, key=lambda cost: cost.worker)[len(several) // 2]
+            yield _median(several)
+
+
+def _median(rounds: list[Cost]) -> Cost:
+    """The worker's and the server's, each by itself: one may cost much in a round and not the other."""
+    served = [cost.server for cost in rounds if cost.server is not None]
+    return replace(
+        rounds[0],
+        worker=median(cost.worker for cost in rounds),
+        server=median(served) if served else None,
+    )
 
 
 def _olaf(values: int, updates: int) -> Cost:
