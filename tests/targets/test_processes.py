@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,13 +118,21 @@ def test_the_folders_of_processes_are_known_when_they_are_gone(tmp_path: Path) -
         processes.end_all(folder)
 
 
+def wait_for(process: psutil.Process, status: str) -> None:
+    deadline = time.monotonic() + 60
+    while process.status() != status:  # a signal arrives when the kernel runs the process
+        assert time.monotonic() < deadline
+
+
 def test_what_is_stopped_is_known_until_it_goes_on(state: Path) -> None:
     running = psutil.Process(processes.spawn_ready(python(READY), state, state / "one.log", 20)["pid"])
     assert not processes.stopped(state)
     running.suspend()
+    wait_for(running, psutil.STATUS_STOPPED)
     [told] = processes.stopped(state)
     assert f"kill -CONT {running.pid}" in told
     running.resume()
+    wait_for(running, psutil.STATUS_SLEEPING)
     assert not processes.stopped(state)
 
 
