@@ -82,7 +82,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("section", ["", "engine", "clusters", "ports", "links", "hosts", "routes"])
 def test_each_key_of_a_testbed_is_described(section: str, tmp_path: Path) -> None:
-    """A key that nobody knows makes the section say all that it knows."""
+    """The error for an unknown key names all keys of its section."""
     wrong = "nobody_knows_this: 1"
     text = {"": wrong, "engine": f"engine: {{{wrong}}}"}.get(section, f"{section}: [{{{wrong}}}]")
     file = tmp_path / "bed.yaml"

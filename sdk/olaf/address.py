@@ -40,7 +40,7 @@ def parse(text: str) -> Address | Cluster:
 def _there(text: str) -> Address:
     address = host_port(text)
     if not address[1]:
-        raise BadAddress(f"{text!r}: nobody listens at port 0")
+        raise BadAddress(f"{text!r}: no server can be at port 0")
     return address
 
 

@@ -459,13 +459,14 @@ class Worker:
 
         In no segments: those that the engine has for this cluster are too few for the model.
         """
-        why = "give every member the same model and MTU"
         if not header.count:
-            why = (
+            self._refuse(
                 f"the engine before the parameter server has too short slots for a model of {header.seq} "
                 f"values in its cluster's segments: give the testbed's cluster values: {header.seq}"
             )
-        elif header.seq == self.segments.values and self._mtu is not None:
+            return
+        why = "give every member the same model and MTU"
+        if header.seq == self.segments.values and self._mtu is not None:
             try:
                 theirs = Segments(header.seq, header.count)
             except ValueError:  # shorter than it has segments
@@ -482,17 +483,16 @@ class Worker:
                 if self._initial is not None:
                     self._ask = self._port.now()
                 return
-        known = self._other is not None
-        self._other = (
-            why
-            if not header.count
-            else (
-                f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
-                f"this one has {self.segments.values} in {self.segments.count}: {why}"
-            )
+        self._refuse(
+            f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+            f"this one has {self.segments.values} in {self.segments.count}: {why}"
         )
-        if not known:
-            _LOG.warning("%s", self._other)
+
+    def _refuse(self, why: str) -> None:
+        """This model cannot be trained there: who waits for weights is told, and the log the first time."""
+        if self._other is None:
+            _LOG.warning("%s", why)
+        self._other = why
 
     def _take(self, segment: int, run: Run, start: int) -> None:
         """Weights from byte ``start`` of each frame, of neighbouring segments from ``segment`` on."""
