@@ -37,12 +37,12 @@ mypy vulture:
 mypy-sdk:
 	cd sdk && ../$(BIN)/mypy
 generated:
-	$(BIN)/olafctl generate --check
+	$(BIN)/olaflab generate --check
 ruff:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 clang-format:
-	$(BIN)/clang-format --dry-run --Werror $$(find olafctl lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl switch lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 
 # Then what that skipped, with everything installed: as root, for network interfaces and Debian's packages.
 test-all: test programs $(ALL)/.made
@@ -50,22 +50,22 @@ test-all: test programs $(ALL)/.made
 	cd sdk && $(EVERYTHING) PYTHONPATH=../tests/plugins ../$(ALL)/bin/$(PYTEST_SDK) @../$(VENV)/skipped-sdk
 
 install: $(VENV)/.base
-	$(if $(EXTRAS),$(BIN)/pip install -q -q -e . -e './lab[$(EXTRAS)]')
+	$(if $(EXTRAS),$(BIN)/pip install -q -q -e ./switch -e . -e './lab[$(EXTRAS)]')
 	@echo "next: . $(BIN)/activate; olafctl init my.yaml; olafctl deploy my.yaml"
 
 generate: $(VENV)/.base
-	$(BIN)/olafctl generate
+	$(BIN)/olaflab generate
 
 # The documents, to be read offline: build/site/index.html.
 site: $(VENV)/.test
-	$(BIN)/olafctl site
+	$(BIN)/olaflab site
 
 # What a release is: source and wheel of each distribution, and what is in an installation (CycloneDX).
 dist: $(VENV)/.test
 	rm -rf dist build/sbom
 	$(BIN)/python -m build -q -o dist .
 	$(BIN)/python -m build -q -o dist lab
-	$(BIN)/python -m build -q -o dist drop-in
+	$(BIN)/python -m build -q -o dist switch
 	$(BIN)/python -m build -q -o dist sdk
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv build/sbom
@@ -88,23 +88,23 @@ $(VENV)/.made:
 	@touch $@
 
 # -q -q leaves out pip's warnings, not its errors.
-$(VENV)/.base: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.base: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and its packages into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q -e . -e ./lab -e ./drop-in
+	$(BIN)/pip install -q -q -e ./switch -e . -e ./sdk -e ./lab
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $@
 
 # In one go with what .base installs: pip would do much of that twice.
-$(VENV)/.test: setup.cfg pyproject.toml setup.py lab/pyproject.toml drop-in/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and what the tests need into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q -e '.[test]' -e './lab[docs]' -e ./drop-in -e ./sdk
+	$(BIN)/pip install -q -q -e ./switch -e '.[test]' -e './lab[docs]' -e ./sdk
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $(VENV)/.base $@
 
-$(ALL)/.made: setup.cfg lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+$(ALL)/.made: setup.cfg switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q -e '.[test]' -e ./drop-in -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q -e ./switch -e '.[test]' -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)

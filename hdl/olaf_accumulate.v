@@ -1,6 +1,6 @@
 // iSwitch sums (iSwitch §3, §4): what each index accumulates, and which round it finished last.
 //
-// A row says whether a sum accumulates, in which slot, which members are in it and how many worker
+// A row shows whether a sum accumulates, in which slot, which members are in it and how many worker
 // updates; and, apart from that, whether a round was finished and which. Where results have numbers, the last
 // one is the finished round, and the members are all that ever were in a sum. A contribution and a command never
 // change rows in the same cycle.

@@ -25,12 +25,15 @@ module olaf_activity #(
     reg                    sent    [0:(1<<INDEX_BITS)-1] /* verilator public_flat_rd */;
     reg                    ended   [0:(1<<INDEX_BITS)-1] /* verilator public_flat_rd */;
     reg [INDEX_BITS-1:0] looked_at /* verilator public_flat_rw */;
+    // sent_at[looked_at], read a cycle ahead: an age and its comparison take long enough.
+    reg [31:0]             looked_at_sent /* verilator public_flat_rw */;
 
+    wire [INDEX_BITS-1:0] next_look = looked_at == LAST ? {INDEX_BITS{1'b0}} : looked_at + 1'b1;
     wire starts = mark && sent[index] == ended[index];
-    wire [31:0] age = now - sent_at[looked_at];
+    wire [31:0] age = now - looked_at_sent;
     wire ends = sent[looked_at] != ended[looked_at] && age > window && !(mark && index == looked_at);
 
-    // Both ready by the time it is known which: an age and its comparison take long enough.
+    // Both ready by the time it is known which.
     wire [15:0] more = active_clusters + 16'd1, fewer = active_clusters - 16'd1;
 
     always @(posedge clk) if (mark) sent_at[index] <= now;
@@ -45,8 +48,10 @@ module olaf_activity #(
         if (rst) begin
             active_clusters <= 16'd0;
             looked_at <= {INDEX_BITS{1'b0}};
+            looked_at_sent <= now;
         end else begin
-            looked_at <= looked_at == LAST ? {INDEX_BITS{1'b0}} : looked_at + 1'b1;
+            looked_at <= next_look;
+            looked_at_sent <= mark && index == next_look ? now : sent_at[next_look];
             if (starts && !ends) active_clusters <= more;
             if (ends && !starts) active_clusters <= fewer;
         end

@@ -18,7 +18,8 @@ module olaf_bypass #(
     input  wire [`OLAF_BEAT_BITS-1:0]  in_data,
     input  wire [`OLAF_BEAT_BYTES-1:0] in_keep,
     input  wire [`OLAF_TUSER_BITS-1:0] in_user,
-    output wire         accepted,   // a frame came in to its end
+    output wire         admits /* verilator public_flat_rd */,   // a frame is let in
+    output wire         accepted,   // and came in to its end
     output wire         dropped,    // or was dropped, to its end
 
     output wire         out_valid,
@@ -45,11 +46,10 @@ module olaf_bypass #(
     wire [16:0] wanted = ({1'b0, in_user[`OLAF_TUSER_SIZE]} + 17'd63) >> 6;
     wire refuse = in_first ? room < (wanted == 17'd0 ? 17'd1 : wanted) : refusing;
     wire full = count[DEPTH_BITS];
-    wire admits /* verilator public_flat_rd */;
     wire refuses /* verilator public_flat_rd */;
     assign admits = in_valid && in_first && in_ready && !refuse;
     assign refuses = in_valid && in_first && refuse;
-    wire unused = &{1'b0, admits, refuses};
+    wire unused = &{1'b0, refuses};
 
     assign in_ready = refuse || !full;
     wire store = in_valid && !refuse && !full;

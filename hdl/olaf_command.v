@@ -46,6 +46,7 @@ module olaf_command #(
     output wire                  discard,    // the sum in `slot` is dropped
     output wire                  forced,
     output reg  [SLOT_BITS-1:0]  slot,
+    output wire                  acts,       // on `index`, as soon as it may
     output wire                  applied,    // to `index`
     output wire                  forget,     // the newest version of its weights
 
@@ -63,7 +64,7 @@ module olaf_command #(
     localparam ROUND_BITS = `OLAF_OLAF_SEQ_WIDTH;
 
     reg [2:0]            state;
-    reg [2:0]            at_work;    // a command that is known has no other bits
+    reg [2:0]            code_at_work;    // a command that is known has no other bits
     reg [INDEX_BITS-1:0] last;
     reg [3:0]            gap;
 
@@ -76,7 +77,7 @@ module olaf_command #(
                   && set_mode[31:9] == 23'd0
                   && set_threshold != 32'd0 && ~|set_threshold[31:COUNT_BITS]
                   && ~|set_stale_bound[31:`OLAF_SETTINGS_STALE_BOUND_WIDTH]);
-    wire [7:0] command = {5'd0, at_work};
+    wire [7:0] command = {5'd0, code_at_work};
     reg  accepted;
     always @* begin
         accepted = 1'b0;
@@ -84,7 +85,7 @@ module olaf_command #(
     end
     assign busy = state != IDLE;
 
-    // The row of the index at work, as it was when the input had come to rest.
+    // The row of the index at work, as it was when the input became idle.
     reg                  accumulates, finished;
     reg [ROUND_BITS-1:0] round, finished_round;
     reg [MEMBERS-1:0]    members;
@@ -92,11 +93,11 @@ module olaf_command #(
 
     wire [MEMBERS+63:0] padded = {64'd0, members};
 
-    wire acts = state == ACT;
+    assign acts = state == ACT;
     // What the command does to it, known a cycle before it acts.
     reg releases, discards, forgets;
     wire sets = command == `OLAF_COMMAND_SET;
-    wire afresh = sets && settings[`OLAF_SETTINGS_MODE] != new_settings[`OLAF_SETTINGS_MODE];
+    wire other_mode = sets && settings[`OLAF_SETTINGS_MODE] != new_settings[`OLAF_SETTINGS_MODE];
     wire reached = !new_settings[`OLAF_SETTINGS_HALTED] && count >= new_settings[`OLAF_SETTINGS_THRESHOLD];
     assign applied = acts && !(discards && may_depart) && !learning;
     assign set = applied && sets;
@@ -137,7 +138,7 @@ module olaf_command #(
 
     always @(posedge clk) begin
         if (accepted) begin
-            at_work <= code[2:0];
+            code_at_work <= code[2:0];
             index <= range_first[INDEX_BITS-1:0];
             last <= code == `OLAF_COMMAND_GET ? range_first[INDEX_BITS-1:0] : range_last[INDEX_BITS-1:0];
             new_settings[`OLAF_SETTINGS_MODE] <= set_mode[`OLAF_SETTINGS_MODE_WIDTH-1:0];
@@ -149,9 +150,9 @@ module olaf_command #(
             new_settings[`OLAF_SETTINGS_STALE_BOUND] <= set_stale_bound[`OLAF_SETTINGS_STALE_BOUND_WIDTH-1:0];
         end else if (state == GAP && &gap) index <= index + 1'b1;
         if (state == PAUSE) {accumulates, slot, round, members, count, finished, finished_round} <= row;
-        releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !afresh && reached));
-        discards <= accumulates && (command == `OLAF_COMMAND_RESET || afresh);
-        forgets <= command == `OLAF_COMMAND_RESET || afresh;
+        releases <= accumulates && (command == `OLAF_COMMAND_FBCAST || (sets && !other_mode && reached));
+        discards <= accumulates && (command == `OLAF_COMMAND_RESET || other_mode);
+        forgets <= command == `OLAF_COMMAND_RESET || other_mode;
         gap <= state == GAP ? gap + 4'd1 : 4'd0;
         if (applied && command == `OLAF_COMMAND_GET) begin
             get_settings <= settings;

@@ -27,7 +27,7 @@ module olaf_decide (
     input  wire        counted,                 // its member is in the sum already, or was in any
     input  wire        finished,                // its round is not newer than the one finished last
     input  wire        taken,                   // its number was taken already
-    input  wire        late,                    // or is older than the window
+    input  wire        before_window, // or is older than the window
     input  wire        quota_reached,
 
     output reg  [`OLAF_DISPOSITION_BITS-1:0] disposition
@@ -48,7 +48,7 @@ module olaf_decide (
     );
 
     olaf_decide_iswitch_async numbered (
-        .member_known(member_known), .counted(counted), .taken(taken), .late(late),
+        .member_known(member_known), .counted(counted), .taken(taken), .before_window(before_window),
         .accumulates(accumulates), .same_size(same_size), .quota_reached(quota_reached), .full(full),
         .disposition(iswitch_async)
     );

@@ -6,7 +6,7 @@ module olaf_decide_iswitch_async (
     input  wire        member_known,   // its member number has a place in the bitmap
     input  wire        counted,        // something of its member was taken
     input  wire        taken,          // this one was
-    input  wire        late,           // it is older than what is known of the member
+    input  wire        before_window, // it is older than what is known of the member
     input  wire        accumulates,
     input  wire        same_size,
     input  wire        quota_reached,
@@ -16,7 +16,7 @@ module olaf_decide_iswitch_async (
     always @*
         if (!member_known) disposition = `OLAF_DROP_MEMBER;
         else if (counted && taken) disposition = `OLAF_DROP_DUPLICATE;
-        else if (counted && late) disposition = `OLAF_DROP_LATE;
+        else if (counted && before_window) disposition = `OLAF_DROP_LATE;
         else if (accumulates) disposition = same_size ? `OLAF_MERGE : `OLAF_DROP_MISMATCH;
         else if (quota_reached) disposition = `OLAF_DROP_QUOTA;
         else disposition = full ? `OLAF_DROP_FULL : `OLAF_APPEND;

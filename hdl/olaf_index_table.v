@@ -1,6 +1,6 @@
 // Where each index' updates are (OLAF §4, §12.1, figure 11): cluster_head and cluster_tail count its
 // updates modulo three, cluster_status maps each of the up to two to its slot, and
-// replace_status says whether the newest may be replaced, and by which worker.
+// replace_status shows whether the newest may be replaced, and by which worker.
 `include "olaf_layout.vh"
 `default_nettype none
 module olaf_index_table #(

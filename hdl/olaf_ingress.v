@@ -1,4 +1,4 @@
-// Where frames come in: tells updates from all else, checks each update against what it declares, and
+// Where frames come in: separates updates from all else, checks each update against what it declares, and
 // hands on exactly the beats it declared.
 //
 // An update's disposition is settled by the end of its last declared beat. Until then one that proves bad is
@@ -48,24 +48,27 @@ module olaf_ingress #(
     output wire         bad_frame,      // it proved bad: it must not begin to leave now
     output wire         idle
 );
-    localparam RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
+    localparam [2:0] FIRST = 3'd0,    // the beat at hand, or the next one, is a frame's first
+                     UPDATE = 3'd1,   // it belongs to an update, within what that declared
+                     OTHER = 3'd2,    // it belongs to another frame
+                     JUDGE = 3'd3,    // an update has come to its declared end, or a bad one, and is not settled
+                     FILL = 3'd4,     // what is missing of one that leaves is filled in
+                     SWALLOW = 3'd5;  // what comes after its declared end is dropped
 
-    reg         valid;
-    reg         inner;        // in the middle of a frame
-    reg         inner_update;
-    reg  [1:0]  state;
+    reg          valid;        // a beat is at hand
+    reg  [2:0]   state;
     reg  [`OLAF_END_BITS-1:0] verdict;
-    reg         more;          // the frame goes on after its declared end
-    reg         fill;          // it ended before its last declared beat; of no matter with a fault
-    reg         torn;          // a beat before the last came incomplete
-    reg  [9:0]  index;         // beats of the frame before this one
-    reg  [9:0]  last_index;    // of the last declared beat
+    reg          more;          // the frame goes on after its declared end
+    reg          fill;          // it ended before its last declared beat; of no matter with a fault
+    reg          torn;          // a beat before the last came incomplete
+    reg  [9:0]   index;         // beats of the frame before this one
+    reg  [9:0]   last_index;    // of the last declared beat
     reg  [`OLAF_BEAT_BYTES-1:0] tail_keep;     // bytes of the last declared beat
 
     wire [`OLAF_TUSER_SIZE_WIDTH-1:0] size = user[`OLAF_TUSER_SIZE];
     wire [`OLAF_TUSER_INDEX_WIDTH-1:0] of_index = user[`OLAF_TUSER_INDEX];
     wire [`OLAF_UDP_LENGTH_WIDTH-1:0] udp_length = `OLAF_UDP_LENGTH_VALUE(data);
-    wire        of_update = inner ? inner_update : user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE;
+    wire        of_update = first ? user[`OLAF_TUSER_KIND] == `OLAF_KIND_UPDATE : state == UPDATE;
     // Whether the size is the UDP length and what comes before it, bit by bit without a carry that runs through:
     // each bit of the sum needs the carry that the bit below must have made for the size to be right.
     localparam [`OLAF_UDP_LENGTH_WIDTH:0] OFFSET = `OLAF_UDP_OFFSET;
@@ -75,8 +78,8 @@ module olaf_ingress #(
     wire        whole_gradients = size >= `OLAF_HEADER_BYTES && size[1:0] == 2'd0;
     wire        headless = !(&keep);   // of a first beat: its headers are not whole
 
-    assign first = !inner;
-    assign update_first = first && state == RUN;
+    assign first = state == FIRST;
+    assign update_first = first;
     assign fault = headless ? (size < `OLAF_HEADER_BYTES ? `OLAF_FAULT_LENGTH : `OLAF_FAULT_NONE)
                  : data[`OLAF_OLAF_VERSION] != `OLAF_VERSION
                 || data[`OLAF_OLAF_FRAME_TYPE] != `OLAF_TYPE_UPDATE
@@ -115,13 +118,13 @@ module olaf_ingress #(
     // fault alone counts, so that what it is judged to be need not wait for that.
     wire [`OLAF_END_BITS-1:0] judged = first && headless || !at_last ? `OLAF_END_TRUNCATED
                        : !last ? `OLAF_END_OVERLONG
-                       : incomplete || torn && inner ? `OLAF_END_TRUNCATED
+                       : incomplete || torn && !first ? `OLAF_END_TRUNCATED
                        : excess ? `OLAF_END_OVERLONG
                        : `OLAF_END_GOOD;
     wire over = faulty || (first && headless) || at_last || last;
-    wire running = state == RUN && valid && of_update && !(first && pause);
+    wire running = valid && (first || state == UPDATE) && of_update && !(first && pause);
 
-    assign bypass_valid = state == RUN && valid && !of_update;
+    assign bypass_valid = valid && (first || state == OTHER) && !of_update;
     assign update_valid = running || state == FILL;
     genvar lane;
     generate
@@ -132,32 +135,36 @@ module olaf_ingress #(
     endgenerate
 
     wire taken = running && update_ready;
-    wire leaves = taken || (bypass_valid && bypass_ready) || (state == SWALLOW && valid);
+    wire passed = bypass_valid && bypass_ready;
+    wire leaves = taken || passed || (state == SWALLOW && valid);
     assign s_tready = !rst && (!valid || leaves);
 
-    // The common case, in few levels of logic: what the first beat declared is in registers by now.
+    // An update ends with its last beat when that is good, which is the common case and takes few levels of logic:
+    // what the first beat declared is in registers by then. Else it is judged, and filled in if need be.
     wire good_now = taken && !first && last && index == last_index && keep == tail_keep && !torn && decided;
-    wire settled = state == JUDGE && decided && !(fill && leaving);
+    wire fills = fill && leaving;
+    wire settled = state == JUDGE && decided && !fills;
     wire filled = state == FILL && update_ready && index == last_index;
     assign ended = good_now || settled || filled;
     assign repaired = filled || (settled && leaving && verdict != `OLAF_END_GOOD);
     assign ending = settled && !leaving ? verdict : `OLAF_END_GOOD;
-    assign idle = !valid && state == RUN;
+    assign idle = !valid && (first || state == UPDATE || state == OTHER);
     assign bad_frame = state == JUDGE && verdict != `OLAF_END_GOOD;
 
     always @(posedge clk)
         if (rst) begin
             valid <= 1'b0;
-            inner <= 1'b0;
-            state <= RUN;
+            state <= FIRST;
         end else begin
             if (s_tready) valid <= s_tvalid;
-            if (leaves) inner <= !last;
             case (state)
-                RUN: if (taken && over && !good_now) state <= JUDGE;
-                JUDGE: if (decided) state <= fill && leaving ? FILL : more ? SWALLOW : RUN;
-                FILL: if (filled) state <= RUN;
-                SWALLOW: if (valid && last) state <= RUN;
+                FIRST, UPDATE, OTHER:
+                    if (good_now) state <= FIRST;
+                    else if (taken) state <= over ? JUDGE : UPDATE;
+                    else if (passed) state <= last ? FIRST : OTHER;
+                JUDGE: if (decided) state <= fills ? FILL : more ? SWALLOW : FIRST;
+                FILL: if (filled) state <= FIRST;
+                default: if (valid && last) state <= FIRST;
             endcase
         end
 
@@ -168,12 +175,11 @@ module olaf_ingress #(
             user <= s_tuser;
             last <= s_tlast;
         end
-        if (leaves && first) inner_update <= of_update;
         if (taken || (state == FILL && update_ready)) index <= at + 10'd1;
         if (taken) begin
             if (first) last_index <= declared_last;
             if (first) tail_keep <= declared_keep;
-            torn <= (inner && torn) || incomplete;
+            torn <= (!first && torn) || incomplete;
             verdict <= judged;
             more <= !last;
             fill <= !at_last;

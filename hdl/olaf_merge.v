@@ -13,6 +13,7 @@
 // the pipeline behind is empty, and ride through it in order otherwise.
 `include "olaf_layout.vh"
 `include "olaf_dispositions.vh"
+`include "olaf_meta.vh"
 `default_nettype none
 module olaf_merge #(
     parameter LATENCY = 4,
@@ -34,12 +35,7 @@ module olaf_merge #(
     input  wire [ADDR_BITS-1:0]    next_waiting,   // both as they will be once a first beat is taken
     input  wire                    old_headers,
     input  wire                    patches,        // its headers are those of an aggregate
-    input  wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count,
-    input  wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward,
-    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy,
-    input  wire                    merged_summed,
-    input  wire                    numbers,        // its sequence number becomes its round
-    input  wire [`OLAF_OLAF_SEQ_WIDTH-1:0] round,
+    input  wire [`OLAF_PATCH_BITS-1:0] patch,   // which are these
 
     output wire                    read,
     output wire [ADDR_BITS-1:0]    read_addr,
@@ -59,9 +55,8 @@ module olaf_merge #(
     localparam LANES = `OLAF_LANES;
     localparam WIDTH = `OLAF_BEAT_BITS;
     localparam WRITE = LATENCY + 1;
-    localparam [1:0] FROM_MEMORY = 2'd0, FROM_WRITE = 2'd1, FROM_AFTER = 2'd2, FROM_LATER = 2'd3;
+    localparam [1:0] FROM_MEMORY = 2'd0, FROM_RESULT = 2'd1, FROM_WRITTEN = 2'd2, FROM_EARLIER = 2'd3;
     localparam [31:0] NOTHING = 32'h80000000;  // -0, the number that adds nothing to any other
-    localparam PATCH_BITS = 2 + `OLAF_OLAF_SEQ_WIDTH + `OLAF_OLAF_POLICY_WIDTH + `OLAF_OLAF_REWARD_WIDTH + `OLAF_OLAF_COUNT_WIDTH;
     localparam TAG_BITS = 2 + BEAT_BITS + ADDR_BITS;  // what a beat on its way is written as
 
     // Issue.
@@ -77,7 +72,7 @@ module olaf_merge #(
     reg [WRITE:0]        flying;
     reg  [(WRITE+1)*TAG_BITS-1:0] tag;   // of stage i at i * TAG_BITS
     reg [WRITE:0]        patched;
-    reg [PATCH_BITS-1:0] patch   [0:WRITE];
+    reg [`OLAF_PATCH_BITS-1:0] patch_of [0:WRITE];
 
     wire merging = disposition == `OLAF_MERGE;
     wire writes = i_valid && !disposition[`OLAF_IS_DROP];
@@ -107,10 +102,10 @@ module olaf_merge #(
         if (in_ready && !in_valid) next_waits = 1'b0;
 
         source = FROM_MEMORY;
-        if (flying[WRITE] && same_beat[WRITE]) source = FROM_LATER;
-        if (flying[LATENCY] && same_beat[LATENCY]) source = FROM_AFTER;
-        if (flying[LATENCY-1] && same_beat[LATENCY-1]) source = FROM_WRITE;
-        if (!needs_old) source = FROM_LATER;
+        if (flying[WRITE] && same_beat[WRITE]) source = FROM_EARLIER;
+        if (flying[LATENCY] && same_beat[LATENCY]) source = FROM_WRITTEN;
+        if (flying[LATENCY-1] && same_beat[LATENCY-1]) source = FROM_RESULT;
+        if (!needs_old) source = FROM_EARLIER;
     end
 
     wire empty = ~|flying;
@@ -151,7 +146,7 @@ module olaf_merge #(
     reg  [1:0]       r_source, a_source;
     reg              r_copy, a_copy, r_adds;
     wire [WIDTH-1:0] sum;
-    reg  [WIDTH-1:0] result, after, later;
+    reg  [WIDTH-1:0] result, written, earlier;   // what is written, what was a cycle ago, and what before
 
     always @(posedge clk)
         if (rst) flying <= {(WRITE + 1){1'b0}};
@@ -165,49 +160,48 @@ module olaf_merge #(
             r_copy <= !merging || i_first;
             r_data <= i_first && merging && old_headers ? {LANES{NOTHING}} : i_data;
             patched[0] <= patches && i_first;
-            patch[0] <= {numbers, round, merged_summed, merged_policy, merged_reward, merged_count};
+            patch_of[0] <= patch;
         end
         if (enters || !empty) begin
             tag <= {tag[WRITE*TAG_BITS-1:0], i_tag};
             for (stage = 1; stage <= WRITE; stage = stage + 1) begin
                 patched[stage] <= patched[stage-1];
-                patch[stage] <= patch[stage-1];
+                patch_of[stage] <= patch_of[stage-1];
             end
         end
         if (flying[0]) begin
             a_source <= r_source;
             a_copy <= r_copy;
             a_data <= r_data;
-            later <= r_adds ? after : {LANES{NOTHING}};  // for the beat that is added next
+            earlier <= r_adds ? written : {LANES{NOTHING}};  // for the beat that is added next
         end
-        if (flying[WRITE]) after <= result;
+        if (flying[WRITE]) written <= result;
     end
 
     // An aggregate's first beat gets its new header fields. Its payload differs, so its UDP checksum must
     // not be checked any more.
-    wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward;
-    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count;
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy;
-    wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq;
-    wire                               numbered, summed;
-    assign {numbered, seq, summed, policy, reward, count} = patch[WRITE];
+    wire [`OLAF_PATCH_BITS-1:0] written_patch = patch_of[WRITE];
+    wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward = written_patch[`OLAF_PATCH_REWARD];
+    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count = written_patch[`OLAF_PATCH_COUNT];
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy = written_patch[`OLAF_PATCH_POLICY];
+    wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq = written_patch[`OLAF_PATCH_SEQ];
     always @* begin
         result = sum;
         if (patched[WRITE]) begin
             result[`OLAF_UDP_CHECKSUM] = {`OLAF_UDP_CHECKSUM_WIDTH{1'b0}};
             result[`OLAF_OLAF_FLAGS] = (sum[`OLAF_OLAF_FLAGS] & ~`OLAF_FLAG_SUMMED) | `OLAF_FLAG_AGGREGATED
-                                     | (summed ? `OLAF_FLAG_SUMMED : 4'd0);
+                                     | (written_patch[`OLAF_PATCH_SUMMED] ? `OLAF_FLAG_SUMMED : 4'd0);
             result[`OLAF_OLAF_COUNT] = `OLAF_OLAF_COUNT_WIRE(count);
             result[`OLAF_OLAF_REWARD] = `OLAF_OLAF_REWARD_WIRE(reward);
             result[`OLAF_OLAF_POLICY] = `OLAF_OLAF_POLICY_WIRE(policy);
-            if (numbered) result[`OLAF_OLAF_SEQ] = `OLAF_OLAF_SEQ_WIRE(seq);
+            if (written_patch[`OLAF_PATCH_NUMBERED]) result[`OLAF_OLAF_SEQ] = `OLAF_OLAF_SEQ_WIRE(seq);
         end
     end
 
     wire [WIDTH-1:0] waiting = a_source == FROM_MEMORY ? read_data
-                             : a_source == FROM_WRITE  ? result
-                             : a_source == FROM_AFTER  ? after
-                             :                           later;
+                             : a_source == FROM_RESULT  ? result
+                             : a_source == FROM_WRITTEN ? written
+                             :                            earlier;
     genvar lane;
     generate
         for (lane = 0; lane < LANES; lane = lane + 1) begin : lanes

@@ -1,11 +1,12 @@
 // The newest version of each index' weights, learnt from the ACKs that pass, for the staleness rule.
 //
-// Versions are serial numbers: an ACK of an older version is not believed. But where so many of them come in
-// a row, or where so many updates are dropped as stale without an ACK in between, the server has begun again
-// or no one hears of newer weights any more: what was learnt is replaced, or forgotten, so that updates pass.
+// Versions are serial numbers: an ACK of an older version is not believed. But the sixteenth in a row is: the
+// server has begun again. And after sixteen updates in a row that were dropped as stale, with no ACK in between,
+// what was learnt is forgotten: no worker hears of newer weights any more, and updates must pass. The two are
+// counted apart.
 //
-// An ACK, a refusal, a decision about an update and a command never need the row of an index in the same
-// cycle: frames come in one after the other, and a command waits while something is `learning`.
+// An ACK, the end of an update, a decision about an update and a command never need the row of an index in the
+// same cycle: frames come in one after the other, and a command waits while something is `learning`.
 `include "olaf_layout.vh"
 `default_nettype none
 module olaf_newest #(
@@ -19,42 +20,48 @@ module olaf_newest #(
     input  wire                  acknowledge,    // an ACK passes: of this index, with weights of this version
     input  wire [INDEX_BITS-1:0] acknowledged,
     input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] version,
-    input  wire                  refuse,         // an update of this index was dropped as stale
-    input  wire [INDEX_BITS-1:0] refused,
+    input  wire                  judge,          // an update of this index has ended, which the rule has judged:
+    input  wire [INDEX_BITS-1:0] judged,
+    input  wire                  stale,          // it was dropped as stale, else the rule let it pass
     output reg                   learning,
 
-    input  wire                  command,        // a command acts on this index,
+    input  wire                  command,        // a command is about to act on this index, and nothing else needs a row,
     input  wire [INDEX_BITS-1:0] command_index,
-    input  wire                  forget,         // and lets it begin again
+    input  wire                  forget,         // it acts, and lets the index begin again
     input  wire [INDEX_BITS-1:0] index,          // of the update that comes to be decided
 
     output wire                  known,
     output wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest
 );
-    localparam DOUBT_BITS = 4;
-    localparam ROW_BITS = 1 + `OLAF_OLAF_POLICY_WIDTH + DOUBT_BITS;
+    localparam COUNT_BITS = 4;
+    localparam ROW_BITS = 1 + `OLAF_OLAF_POLICY_WIDTH + 2 * COUNT_BITS;
 
     reg [ROW_BITS-1:0]     rows [0:(1<<INDEX_BITS)-1];
-    reg                    of_refusal;
+    reg                    of_update, of_stale;
     reg [INDEX_BITS-1:0]   at;
-    reg [`OLAF_OLAF_POLICY_WIDTH-1:0] told;
+    reg [`OLAF_OLAF_POLICY_WIDTH-1:0] acknowledged_version;
 
     wire [INDEX_BITS-1:0]  place = learning ? at : command ? command_index : index;
-    wire [DOUBT_BITS-1:0]  doubts;
-    assign {known, newest, doubts} = rows[place];
+    wire [COUNT_BITS-1:0]  older_acks, stale_updates;   // in a row
+    assign {known, newest, older_acks, stale_updates} = rows[place];
 
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] ahead = told - newest;
-    wire doubted = of_refusal || (known && ahead[`OLAF_OLAF_POLICY_WIDTH-1]);
-    wire [ROW_BITS-1:0] learnt = doubted && !(&doubts) ? {known, newest, doubts + 4'd1}
-                               : {!of_refusal, told, {DOUBT_BITS{1'b0}}};
+    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] after_newest = acknowledged_version - newest;
+    wire doubted = known && after_newest[`OLAF_OLAF_POLICY_WIDTH-1] && !(&older_acks);
+    wire [ROW_BITS-1:0] after_ack = doubted ? {known, newest, older_acks + 4'd1, {COUNT_BITS{1'b0}}}
+                                  : {1'b1, acknowledged_version, {(2 * COUNT_BITS){1'b0}}};
+    wire [ROW_BITS-1:0] after_update = !of_stale ? {known, newest, older_acks, {COUNT_BITS{1'b0}}}
+                                     : &stale_updates ? {1'b0, newest, {(2 * COUNT_BITS){1'b0}}}
+                                     : {known, newest, older_acks, stale_updates + 4'd1};
+    wire [ROW_BITS-1:0] learnt = of_update ? after_update : after_ack;
 
-    wire unused = &{1'b0, ahead};
+    wire unused = &{1'b0, after_newest};
 
-    always @(posedge clk) learning <= !rst && (acknowledge || refuse);
+    always @(posedge clk) learning <= !rst && (acknowledge || judge);
     always @(posedge clk) begin
-        of_refusal <= refuse;
-        at <= refuse ? refused : acknowledged;
-        told <= version;
+        of_update <= judge;
+        of_stale <= stale;
+        at <= judge ? judged : acknowledged;
+        acknowledged_version <= version;
     end
     always @(posedge clk)
         if (clearing) rows[clearing_index] <= {ROW_BITS{1'b0}};

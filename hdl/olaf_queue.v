@@ -17,7 +17,7 @@ module olaf_queue #(
     parameter INDICES = `OLAF_INDICES_DEFAULT,              // indices tracked
     parameter SLOTS = `OLAF_SLOTS_DEFAULT,                  // updates the queue holds (Q_max)
     parameter BEATS = `OLAF_BEATS_DEFAULT,                  // 64-byte beats a slot holds
-    parameter MEMBERS = `OLAF_MEMBERS_DEFAULT,              // members that an iSwitch round tells apart
+    parameter MEMBERS = `OLAF_MEMBERS_DEFAULT,              // members that an iSwitch round distinguishes
     parameter ADDER_LATENCY = `OLAF_ADDER_LATENCY_DEFAULT,  // cycles through an adder
     parameter BYPASS_BITS = 9                               // log2 of the bypass buffer's beats
 ) (
@@ -128,7 +128,7 @@ module olaf_queue #(
     wire [`OLAF_END_BITS-1:0]   ending;
 
     // The arriving update, and what is settled at its end.
-    wire         arriving, old_headers, leaving, commit, committed, known_sender, tracked;
+    wire         arriving, old_headers, leaving, committed, known_sender, tracked;
     wire         after_locked, saturated, commit_replaceable;
     wire [`OLAF_DISPOSITION_BITS-1:0] disposition;
     wire [`OLAF_FAULT_BITS-1:0] fault;
@@ -136,22 +136,19 @@ module olaf_queue #(
     wire [BUFFER_BITS+ADDR_BITS-1:0] at_buffer, old_buffer, free_buffer, first_buffer;
     wire [ADDR_BITS-1:0]   next_write;
     wire [BUFFER_BITS-1:0] next_spare;
-    wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  merged_count;
-    wire [`OLAF_OLAF_REWARD_WIDTH-1:0] merged_reward;
+    wire         patches;
+    wire [`OLAF_PATCH_BITS-1:0] patch;
     wire [`OLAF_META_BITS-1:0] arriving_meta;
     wire [INDEX_BITS-1:0] look_index, commit_index;
     wire         present, replaceable;
     wire [`OLAF_TUSER_WORKER_WIDTH-1:0] replaceable_by;
-    wire         appended = committed && disposition == `OLAF_APPEND;
+    wire         appended;
 
     // Rounds and commands.
     wire [`OLAF_SETTINGS_BITS-1:0] settings, command_settings, new_settings, get_settings;
     wire [ROW_BITS-1:0]    row, commit_row, command_row, command_new_row;
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] merged_policy;
-    wire         merged_summed;
-    wire         patches, accumulates, completes, numbers;
-    wire [`OLAF_OLAF_SEQ_WIDTH-1:0] round;
-    wire         do_command, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
+    wire         accumulates, completes;
+    wire         do_command, command_acts, command_busy, command_error, pause, set, command_set_row, release_sum, discard, forced;
     wire [7:0]   command_code;
     wire [INDEX_BITS-1:0]  command_index;
     wire [SLOT_BITS-1:0]   command_slot;
@@ -197,19 +194,19 @@ module olaf_queue #(
 
     // Bypass and output.
     wire         bypass_valid, bypass_first, bypass_last, bypass_within, bypass_issue;
-    wire         bypass_accepted, bypass_dropped;
+    wire         bypass_admits, bypass_accepted, bypass_dropped;
     wire [`OLAF_BEAT_BITS-1:0]  bypass_data;
     wire [`OLAF_BEAT_BYTES-1:0] bypass_keep;
     wire [`OLAF_TUSER_BITS-1:0] bypass_user;
     wire         output_free, output_idle, sent_update, sent_bypass;
     wire [15:0]  active_clusters /* verilator public_flat_rd */;
 
-    assign settled = commit;
-    wire good = commit && ending == `OLAF_END_GOOD;
+    assign settled = ended;
 
-    // It is ready as soon as the rest is: its reset ends a cycle before the rest's.
+    // It is ready as soon as all else is: its reset ends a cycle before the others.
+    wire skid_rst = rst || clearing;
     olaf_skid #(.WIDTH(IN_BITS)) skid (
-        .clk(aclk), .rst(rst || clearing),
+        .clk(aclk), .rst(skid_rst),
         .s_data({s_axis_tlast, s_axis_tdata, s_axis_tkeep, s_axis_tuser}), .s_valid(s_axis_tvalid),
         .s_ready(s_axis_tready), .m_data(skid_beat), .m_valid(skid_valid), .m_ready(skid_ready)
     );
@@ -229,37 +226,45 @@ module olaf_queue #(
         .idle(ingress_idle)
     );
 
+    // The index table knows of updates that later ones may be combined with.
+    wire table_append = appended && tracked;
+    wire table_change = committed && tracked;
+    wire table_depart = depart && leave_meta[`OLAF_META_TRACKED];
     olaf_index_table #(
         .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS)
     ) index_table (
         .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
         .index(look_index), .present(present), .slot(present_slot),
         .replaceable(replaceable), .replaceable_by(replaceable_by),
-        .append(appended && tracked), .change(committed && tracked), .changed(commit_index),
+        .append(table_append), .change(table_change), .changed(commit_index),
         .new_slot(at_slot), .new_replaceable(commit_replaceable),
         .new_worker(arriving_meta[`OLAF_META_WORKER]),
-        .depart(depart && leave_meta[`OLAF_META_TRACKED]),
+        .depart(table_depart),
         .departed(leave_meta[`OLAF_META_INDEX_LOW +: INDEX_BITS])
     );
 
+    // A slot is given back by an update that departs, and by a command that discards a sum; never by both at once.
+    wire give_slot = depart || discard;
+    wire [SLOT_BITS-1:0] given_slot = discard ? command_slot : leaving_slot;
     olaf_free_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) free_list (
-        .clk(aclk), .clearing(clearing || rst), .clearing_step(clearing_step),
-        .take(appended), .first(free_slot), .give(depart || discard),
-        .given(discard ? command_slot : leaving_slot), .used(used)
+        .clk(aclk), .clearing(skid_rst), .clearing_step(clearing_step),
+        .take(appended), .first(free_slot), .give(give_slot), .given(given_slot), .used(used)
     );
 
+    // An update joins the out list at its end, unless it leaves already, and a sum when it is complete or released.
+    wire list_append = (appended && !accumulates && !leaving && !start_arriving) || completed || release_sum;
+    wire [SLOT_BITS-1:0] listed_slot = release_sum ? command_slot : at_slot;
     olaf_out_list #(.SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS)) out_list (
         .clk(aclk), .rst(queue_rst),
-        .append((appended && !accumulates && !leaving && !start_arriving) || completed || release_sum),
-        .appended(release_sum ? command_slot : at_slot),
-        .remove(start_first), .first(first), .waiting(waiting)
+        .append(list_append), .appended(listed_slot), .remove(start_first), .first(first), .waiting(waiting)
     );
 
+    wire set_meta = committed && !old_headers;
     olaf_slots #(
         .SLOTS(SLOTS), .SLOT_BITS(SLOT_BITS), .BEATS(BEATS), .BUFFER_BITS(BUFFER_BITS), .ADDR_BITS(ADDR_BITS)
     ) slots (
         .clk(aclk), .clearing(clearing), .rst(rst), .clearing_step(clearing_step),
-        .set_buffer(committed), .set_meta(committed && !old_headers), .set_slot(at_slot),
+        .set_buffer(committed), .set_meta(set_meta), .set_slot(at_slot),
         .buffer(at_buffer), .meta(arriving_meta),
         .old_slot(old_slot), .old_buffer(old_buffer), .new_slot(free_slot), .new_buffer(free_buffer),
         .start_slot(first), .start_buffer(first_buffer), .start_meta(first_meta)
@@ -285,11 +290,9 @@ module olaf_queue #(
         .out_valid(beat_valid), .out_ready(beat_ready), .out_first(beat_first),
         .out_missing(beat_missing), .out_data(beat_data), .next_write(next_write),
         .arriving(arriving), .disposition(disposition), .at_slot(at_slot), .buffer(at_buffer),
-        .old_headers(old_headers), .merged_count(merged_count), .merged_reward(merged_reward),
-        .merged_policy(merged_policy), .merged_summed(merged_summed), .patches(patches), .accumulates(accumulates),
-        .numbers(numbers), .round(round),
+        .old_headers(old_headers), .patches(patches), .patch(patch), .accumulates(accumulates),
         .next_spare(next_spare), .meta(arriving_meta), .leaving(leaving),
-        .commit(commit), .committed(committed), .known_sender(known_sender), .fault(fault),
+        .committed(committed), .known_sender(known_sender), .fault(fault),
         .tracked(tracked), .after_locked(after_locked), .saturated(saturated),
         .commit_index(commit_index), .commit_replaceable(commit_replaceable),
         .completes(completes), .commit_row(commit_row)
@@ -301,8 +304,7 @@ module olaf_queue #(
         .in_data(beat_data),
         .disposition(disposition), .next_write(next_write),
         .next_waiting(old_buffer[ADDR_BITS-1:0]), .old_headers(old_headers),
-        .patches(patches), .merged_count(merged_count), .merged_reward(merged_reward),
-        .merged_policy(merged_policy), .merged_summed(merged_summed), .numbers(numbers), .round(round),
+        .patches(patches), .patch(patch),
         .read(merge_read), .read_addr(merge_addr), .read_data(merge_data),
         .write(write), .write_addr(write_addr), .write_data(write_data),
         .write_beat(write_beat), .write_number(write_number),
@@ -353,7 +355,7 @@ module olaf_queue #(
         .clk(aclk), .rst(queue_rst),
         .in_valid(bypass_in_valid), .in_ready(bypass_in_ready), .in_first(in_first), .in_last(in_last),
         .in_data(in_data), .in_keep(in_keep), .in_user(in_user),
-        .accepted(bypass_accepted), .dropped(bypass_dropped),
+        .admits(bypass_admits), .accepted(bypass_accepted), .dropped(bypass_dropped),
         .out_valid(bypass_valid), .out_first(bypass_first), .out_last(bypass_last),
         .out_read(bypass_issue), .out_data(bypass_data), .out_keep(bypass_keep), .out_user(bypass_user),
         .mid(bypass_within)
@@ -377,14 +379,17 @@ module olaf_queue #(
         .mark(known_sender), .index(commit_index), .active_clusters(active_clusters)
     );
 
-    // An ACK that passes: which, VNP4₁ has said; it is one of an index that exists, with its headers whole.
+    // An ACK that passes: which is one, VNP4₁ decides; here it has an index that exists, and its headers are whole.
+    wire acknowledges = bypass_admits && in_user[`OLAF_TUSER_KIND] == `OLAF_KIND_ACK
+                     && {16'd0, in_user[`OLAF_TUSER_INDEX]} < INDICES && &in_keep;
+    wire judges = known_sender && disposition != `OLAF_DROP_HALTED;
+    wire was_stale = disposition == `OLAF_DROP_STALE;
     olaf_newest #(.INDEX_BITS(INDEX_BITS)) newest_table (
         .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
-        .acknowledge(bypass_in_valid && bypass_in_ready && in_first && in_user[`OLAF_TUSER_KIND] == `OLAF_KIND_ACK
-                     && {16'd0, in_user[`OLAF_TUSER_INDEX]} < INDICES && &in_keep),
+        .acknowledge(acknowledges),
         .acknowledged(in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS]), .version(`OLAF_OLAF_POLICY_VALUE(in_data)),
-        .refuse(good && disposition == `OLAF_DROP_STALE), .refused(commit_index), .learning(learning),
-        .command(commanded), .command_index(command_index), .forget(forget),
+        .judge(judges), .judged(commit_index), .stale(was_stale), .learning(learning),
+        .command(command_acts), .command_index(command_index), .forget(forget),
         .index(fetched), .known(newest_known), .newest(newest)
     );
 
@@ -395,16 +400,18 @@ module olaf_queue #(
         .index(look_index), .settings(settings)
     );
 
+    wire set_row = committed && accumulates;
     olaf_accumulate #(
         .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
     ) accumulate (
         .clk(aclk), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
         .index(look_index), .row(row),
-        .set(committed && accumulates), .set_index(commit_index), .new_row(commit_row),
+        .set(set_row), .set_index(commit_index), .new_row(commit_row),
         .command_index(command_index), .command_row(command_row),
         .command_set(command_set_row), .command_new_row(command_new_row)
     );
 
+    wire input_rests = enqueue_idle && !queue_rst;
     olaf_command #(
         .INDICES(INDICES), .INDEX_BITS(INDEX_BITS), .SLOT_BITS(SLOT_BITS), .MEMBERS(MEMBERS), .ROW_BITS(ROW_BITS)
     ) commands (
@@ -413,11 +420,11 @@ module olaf_queue #(
         .set_mode(set_mode), .set_threshold(set_threshold), .set_reward_enable(set_reward_enable[0]),
         .set_reward_threshold(set_reward_threshold), .set_stale_enable(set_stale_enable[0]),
         .set_stale_bound(set_stale_bound), .busy(command_busy), .error(command_error),
-        .pause(pause), .quiet(enqueue_idle && !queue_rst), .index(command_index),
+        .pause(pause), .quiet(input_rests), .index(command_index),
         .settings(command_settings), .set(set), .new_settings(new_settings),
         .row(command_row), .set_row(command_set_row), .new_row(command_new_row),
-        .may_depart(may_depart), .learning(learning), .forget(forget), .release_sum(release_sum), .discard(discard), .forced(forced), .slot(command_slot),
-        .applied(commanded),
+        .may_depart(may_depart), .learning(learning), .release_sum(release_sum), .discard(discard), .forced(forced),
+        .slot(command_slot), .acts(command_acts), .applied(commanded), .forget(forget),
         .get_settings(get_settings), .get_state(get_state), .get_round(get_round), .get_count(get_count),
         .get_members(get_members), .newest({newest_known, newest}), .get_newest(get_newest)
     );
@@ -433,8 +440,27 @@ module olaf_queue #(
             quota_reached <= {{(31 - SLOT_BITS){1'b0}}, accumulating} >= accumulate_quota;
         end
 
-    wire faulty = commit && disposition == `OLAF_DROP_FAULT;
-    wire bad_end = commit && disposition != `OLAF_DROP_FAULT;
+    wire merged, replaced_worker, replaced_reward, superseded;
+    wire dropped_full, dropped_reward, dropped_mismatch, dropped_halted, dropped_stale, dropped_member;
+    wire dropped_duplicate, dropped_late, dropped_quota, dropped_truncated, dropped_overlong;
+    wire dropped_header, dropped_length, dropped_oversize, dropped_index;
+    olaf_outcome outcome (
+        .ended(ended), .ending(ending), .disposition(disposition), .fault(fault),
+        .appended(appended), .merged(merged), .replaced_worker(replaced_worker), .replaced_reward(replaced_reward),
+        .superseded(superseded),
+        .dropped_full(dropped_full), .dropped_reward(dropped_reward), .dropped_mismatch(dropped_mismatch),
+        .dropped_halted(dropped_halted), .dropped_stale(dropped_stale), .dropped_member(dropped_member),
+        .dropped_duplicate(dropped_duplicate), .dropped_late(dropped_late), .dropped_quota(dropped_quota),
+        .dropped_truncated(dropped_truncated), .dropped_overlong(dropped_overlong),
+        .dropped_header(dropped_header), .dropped_length(dropped_length), .dropped_oversize(dropped_oversize),
+        .dropped_index(dropped_index)
+    );
+    wire in_bypass = bypass_accepted || bypass_dropped;
+    wire locked_append = appended && after_locked;
+    wire saturation = committed && saturated;
+    wire input_stall = !queue_rst && s_axis_tvalid && !s_axis_tready;
+    wire input_beat = s_axis_tvalid && s_axis_tready;
+    wire output_beat = m_axis_tvalid && m_axis_tready;
 
     olaf_registers #(
         .INDICES(INDICES), .SLOTS(SLOTS), .BEATS(BEATS), .ADDER_LATENCY(ADDER_LATENCY), .MEMBERS(MEMBERS),
@@ -466,40 +492,40 @@ module olaf_queue #(
         .occupancy({{(31 - SLOT_BITS){1'b0}}, used}), .active_clusters({16'd0, active_clusters}),
         .accumulating({{(31 - SLOT_BITS){1'b0}}, accumulating}),
         .bypass_accepted(bypass_accepted),
-        .inc_in_updates(commit),
+        .inc_in_updates(ended),
         .inc_out_updates(sent_update),
-        .inc_in_bypass(bypass_accepted || bypass_dropped),
+        .inc_in_bypass(in_bypass),
         .inc_out_bypass(sent_bypass),
         .inc_appended(appended),
-        .inc_merged(committed && disposition == `OLAF_MERGE),
-        .inc_replaced_worker(committed && disposition == `OLAF_REPLACE_WORKER),
-        .inc_replaced_reward(committed && disposition == `OLAF_REPLACE_REWARD),
-        .inc_dropped_full(good && disposition == `OLAF_DROP_FULL),
-        .inc_dropped_reward(good && disposition == `OLAF_DROP_REWARD),
-        .inc_dropped_mismatch(good && disposition == `OLAF_DROP_MISMATCH),
-        .inc_dropped_header(faulty && fault == `OLAF_FAULT_HEADER),
-        .inc_dropped_length(faulty && fault == `OLAF_FAULT_LENGTH),
-        .inc_dropped_oversize(faulty && fault == `OLAF_FAULT_OVERSIZE),
-        .inc_dropped_index(faulty && fault == `OLAF_FAULT_INDEX),
-        .inc_dropped_halted(good && disposition == `OLAF_DROP_HALTED),
-        .inc_dropped_stale(good && disposition == `OLAF_DROP_STALE),
-        .inc_dropped_member(good && disposition == `OLAF_DROP_MEMBER),
-        .inc_dropped_duplicate(good && disposition == `OLAF_DROP_DUPLICATE),
-        .inc_dropped_late(good && disposition == `OLAF_DROP_LATE),
-        .inc_dropped_quota(good && disposition == `OLAF_DROP_QUOTA),
-        .inc_dropped_superseded(committed && disposition == `OLAF_SUPERSEDE),
+        .inc_merged(merged),
+        .inc_replaced_worker(replaced_worker),
+        .inc_replaced_reward(replaced_reward),
+        .inc_dropped_full(dropped_full),
+        .inc_dropped_reward(dropped_reward),
+        .inc_dropped_mismatch(dropped_mismatch),
+        .inc_dropped_header(dropped_header),
+        .inc_dropped_length(dropped_length),
+        .inc_dropped_oversize(dropped_oversize),
+        .inc_dropped_index(dropped_index),
+        .inc_dropped_halted(dropped_halted),
+        .inc_dropped_stale(dropped_stale),
+        .inc_dropped_member(dropped_member),
+        .inc_dropped_duplicate(dropped_duplicate),
+        .inc_dropped_late(dropped_late),
+        .inc_dropped_quota(dropped_quota),
+        .inc_dropped_superseded(superseded),
         .inc_dropped_reset(discard),
         .inc_forced(forced),
-        .inc_dropped_truncated(bad_end && ending == `OLAF_END_TRUNCATED),
-        .inc_dropped_overlong(bad_end && ending == `OLAF_END_OVERLONG),
+        .inc_dropped_truncated(dropped_truncated),
+        .inc_dropped_overlong(dropped_overlong),
         .inc_dropped_bypass(bypass_dropped),
-        .inc_locked_appends(appended && after_locked),
-        .inc_saturations(committed && saturated),
+        .inc_locked_appends(locked_append),
+        .inc_saturations(saturation),
         .inc_cut_through(start_arriving),
         .inc_repaired(repaired),
-        .inc_input_stalls(!queue_rst && s_axis_tvalid && !s_axis_tready),
-        .inc_input_beats(s_axis_tvalid && s_axis_tready),
-        .inc_output_beats(m_axis_tvalid && m_axis_tready),
+        .inc_input_stalls(input_stall),
+        .inc_input_beats(input_beat),
+        .inc_output_beats(output_beat),
         .now(now)
     );
 

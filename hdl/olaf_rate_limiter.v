@@ -2,7 +2,7 @@
 //
 // Each update that begins to leave adds its bits to a debt that is paid off at the rate; the next may
 // begin when nothing is owed. What is overpaid in the last cycle counts for the next update, so the rate
-// is exact over a busy period; no more than one cycle's worth is ever to its credit.
+// is exact over a busy period; its credit is at most one cycle's worth.
 `include "olaf_layout.vh"
 `default_nettype none
 module olaf_rate_limiter (

@@ -1,4 +1,4 @@
-// Generated from olafctl/queue/registers.py by `olafctl generate`: do not edit.
+// Generated from olafctl/queue/registers.py by `olaflab generate`: do not edit.
 //
 // The AXI4-Lite registers: settings, and status and counters as of the last snapshot.
 `default_nettype none
@@ -580,7 +580,7 @@ module olaf_registers #(
             end
         end
 
-    // A snapshot waits a cycle, for what was counted last; so does the answer to the write that asked.
+    // A snapshot waits a cycle, for what was counted last; so does the answer to the write that requested it.
     reg snapshot_now;
     always @(posedge clk) snapshot_now <= do_snapshot;
     always @(posedge clk)

@@ -17,7 +17,7 @@ module olaf_windows #(
     input  wire                   compare,  // with what was looked up
     input  wire [`OLAF_OLAF_SEQ_WIDTH-1:0] number,
     output reg                    taken,    // this number was already
-    output reg                    late,     // it is older than the window
+    output reg                    before_window, // it is older than the window
 
     input  wire                   take,     // it is taken
     input  wire                   known     // something of the member was before
@@ -35,10 +35,10 @@ module olaf_windows #(
 
     wire [NUMBER_BITS-1:0] highest = row[ROW_BITS-1:WIDTH];
     wire [WIDTH-1:0]       earlier = row[WIDTH-1:0];   // bit i: of the number highest - 1 - i
-    wire [NUMBER_BITS-1:0] ahead = number - highest;
-    wire                   in_window = &ahead[NUMBER_BITS-1:PLACE_BITS];
+    wire [NUMBER_BITS-1:0] after_highest = number - highest;
+    wire                   in_window = &after_highest[NUMBER_BITS-1:PLACE_BITS];
 
-    reg [NUMBER_BITS-1:0]  its_number;
+    reg [NUMBER_BITS-1:0]  compared_number;
     reg [PLACE_BITS:0]     distance;
     reg                    near, older;
 
@@ -48,7 +48,7 @@ module olaf_windows #(
                                 : older  ? earlier | place
                                 : near   ? shifted[WIDTH:1]
                                 :          {WIDTH{1'b0}};
-    wire [NUMBER_BITS-1:0] new_highest = known && older ? highest : its_number;
+    wire [NUMBER_BITS-1:0] new_highest = known && older ? highest : compared_number;
 
     always @(posedge clk) begin
         if (take) rows[at] <= {new_highest, new_earlier};
@@ -58,12 +58,12 @@ module olaf_windows #(
     always @(posedge clk) begin
         if (look) at <= {index, member};
         if (compare) begin
-            its_number <= number;
-            distance <= ahead[PLACE_BITS:0];
-            near <= ~|ahead[NUMBER_BITS-1:PLACE_BITS+1];
-            older <= ahead[NUMBER_BITS-1];
-            taken <= ahead == 0 || (in_window && earlier[~ahead[PLACE_BITS-1:0]]);
-            late <= ahead[NUMBER_BITS-1] && !in_window;
+            compared_number <= number;
+            distance <= after_highest[PLACE_BITS:0];
+            near <= ~|after_highest[NUMBER_BITS-1:PLACE_BITS+1];
+            older <= after_highest[NUMBER_BITS-1];
+            taken <= after_highest == 0 || (in_window && earlier[~after_highest[PLACE_BITS-1:0]]);
+            before_window <= after_highest[NUMBER_BITS-1] && !in_window;
         end
     end
 
@@ -77,7 +77,7 @@ module olaf_windows #(
         if (look || take) looked <= look;
         if (look || compare || take) compared <= compare && looked && !look && !take;
         if (take)
-            if (look || !compared || (known && (taken || late))) begin
+            if (look || !compared || (known && (taken || before_window))) begin
                 $display("olaf_windows: a contribution is taken that was not looked up, or taken before");
                 $stop;
             end

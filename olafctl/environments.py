@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.errors import OlafError, Problem
+from olafswitch import cache
+from olafswitch.errors import OlafError, Problem
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Environment:
 SHELL = Environment("p4runtime-shell", ("p4runtime-shell==0.0.6", "protobuf>=3.20.3", "setuptools<81"))
 
 
-def python(environment: Environment, told: Callable[[str], object]) -> Path:
-    """The environment's interpreter. What is not there yet is installed, and ``told`` is told so before.
+def python(environment: Environment, progress: Callable[[str], object]) -> Path:
+    """The environment's interpreter. What is missing is installed; ``progress`` gets a line first.
 
     Raises OlafError when it cannot be installed.
     """
 
     def build(folder: Path) -> None:
-        told(f"installing {environment.name} into an environment of its own, once")
+        progress(f"installing {environment.name} into an environment of its own, once")
         _run(environment, [sys.executable, "-m", "venv", str(folder)])
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
         _run(environment, [*pip, *environment.requirements])
@@ -41,7 +41,7 @@ def python(environment: Environment, told: Callable[[str], object]) -> Path:
 def _run(environment: Environment, command: list[str]) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        said = (ended.stderr or ended.stdout).strip().splitlines()
-        errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")] or said[-1:]
+        lines = (ended.stderr or ended.stdout).strip().splitlines()
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-1:]
         remedy = "try again where pip reaches a package index"
         raise OlafError(Problem(f"cannot be installed: {'; '.join(errors)}", environment.name, remedy))

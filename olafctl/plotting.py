@@ -1,4 +1,4 @@
-"""What all pictures share: colours that colour-blind people tell apart, and files as PNG, SVG or PDF.
+"""What all pictures share: colours that colour-blind people distinguish, and files as PNG, SVG or PDF.
 
 Only what draws imports matplotlib, so that the commands without a picture start fast.
 """
@@ -6,7 +6,7 @@ Only what draws imports matplotlib, so that the commands without a picture start
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olafctl.errors import BadInput, OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

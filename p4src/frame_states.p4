@@ -7,12 +7,20 @@
             ETHER_TYPE_IPV4: parse_ipv4;
             ETHER_TYPE_VLAN: parse_vlan;
             ETHER_TYPE_SERVICE_VLAN: parse_vlan;
+            ETHER_TYPE_STACKED_VLAN: parse_vlan;
+            0 &&& 0xFC00: parse_snap;       // a length of up to 1535 bytes
+            0x0400 &&& 0xFE00: parse_snap;
             default: accept;
         }
     }
 
     state parse_vlan {
         packet.extract(hdr.vlan);
+        transition accept;
+    }
+
+    state parse_snap {
+        packet.extract(hdr.snap);
         transition accept;
     }
 

@@ -4,7 +4,8 @@
 //
 // A source address is believed at one port only: its entry's `port`, 0 where no frame may come from it, ANY_PORT
 // while its host moves. A worker that moves between engines leaves updates behind, so at a link to an engine
-// below, which has checked them, workers' addresses are believed whatever their port.
+// below, which has checked them, workers' addresses are believed whatever their port. Of the addresses between
+// engines only those that have entries are believed at all. docs/threats.md has the whole rule as a table.
 control Identify(inout headers_t hdr, inout metadata_t meta) {
     DIRECT_COUNTER(workers_counter, 01, WORKERS_SIZE)
     DIRECT_COUNTER(parameter_servers_counter, 02, PARAMETER_SERVERS_SIZE)
@@ -13,7 +14,10 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     COUNTER_PLACE
     bit<16> worker_port = 0;
     bit<16> server_port = 0;
+    bit<48> server_mac = 0;
+    bit<16> server_udp_port = 0;
     bit<1> below = 0;
+    bit<1> fixed = 0;
 
     @id(0x01000001)
     action assign(@id(1) bit<16> cluster, @id(2) bit<32> worker, @id(3) bit<16> index, @id(4) bit<16> segments,
@@ -42,9 +46,19 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
         SET_PLACE
     }
 
+    // The address of a server or an engine: updates in its name are held to its port, too.
+    @id(0x01000009)
+    action not_a_worker(@id(1) bit<16> port AND_PLACE) {
+        worker_port = port;
+        fixed = 1;
+        SET_PLACE
+    }
+
     @id(0x01000003)
-    action admit(@id(1) bit<16> port AND_PLACE) {
+    action admit(@id(1) bit<16> port, @id(2) bit<48> mac, @id(3) bit<16> udp_port AND_PLACE) {
         server_port = port;
+        server_mac = mac;
+        server_udp_port = udp_port;
         meta.known_server = 1;
         SET_PLACE
     }
@@ -74,7 +88,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
     @id(0x02000001)
     table workers {
         key = { meta.worker_addr : exact @name("worker_addr"); }
-        actions = { assign; elsewhere; @defaultonly unknown_worker; }
+        actions = { assign; elsewhere; not_a_worker; @defaultonly unknown_worker; }
         const default_action = unknown_worker();
         COUNTED_BY(workers_counter)
         size = WORKERS_SIZE;
@@ -111,13 +125,16 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         meta.kind = KIND_BYPASS;
-        if (hdr.vlan.isValid() && hdr.vlan.vid == 0) {
-            // Hosts take such a tag for none, so what is under it must not pass by this engine.
+        if ((hdr.vlan.isValid() && hdr.vlan.vid == 0)
+            || (hdr.snap.isValid() && hdr.snap.llc == LLC_SNAP
+                && (hdr.snap.oui == OUI_ETHERNET || hdr.snap.oui == OUI_BRIDGED))) {
+            // Hosts take such a tag off, so what is under it must not pass by this engine.
             meta.refusal = REFUSED_TAG;
         } else if (hdr.ipv4.isValid() && hdr.ipv4.tos == CONTROL_TOS) {
             meta.punt = 1;
         } else if (hdr.ipv4.isValid()) {
             bit<8> candidate = KIND_BYPASS;
+            bit<1> down = 0;
             meta.worker_addr = hdr.ipv4.src_addr;
             meta.server_addr = hdr.ipv4.src_addr;
             if (hdr.olaf.isValid() && hdr.olaf.version == OLAF_VERSION) {
@@ -126,16 +143,18 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                     meta.server_addr = hdr.ipv4.dst_addr;
                 } else if (hdr.olaf.frame_type == OLAF_TYPE_ACK) {
                     candidate = KIND_ACK;
-                    meta.worker_addr = hdr.ipv4.dst_addr;
                 } else if (hdr.olaf.frame_type == OLAF_TYPE_RESULT) {
                     candidate = KIND_RESULT;
-                    meta.worker_addr = hdr.ipv4.dst_addr;
                 }
             }
             worker_port = meta.src;
             server_port = meta.src;
-            APPLY_COUNTED(workers, workers_counter)
             APPLY_COUNTED(parameter_servers, parameter_servers_counter)
+            if (meta.known_server == 1 && (candidate == KIND_ACK || candidate == KIND_RESULT)) {
+                down = 1;
+                meta.worker_addr = hdr.ipv4.dst_addr;
+            }
+            APPLY_COUNTED(workers, workers_counter)
             if (meta.known_worker == 1 && meta.known_server == 1) {
                 meta.kind = candidate;
             }
@@ -144,24 +163,27 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
             bit<1> strange_worker = 0;
             bit<1> strange_server = 0;
             bit<1> merged = 0;
-            if (candidate != KIND_ACK && candidate != KIND_RESULT
-                && worker_port != meta.src && worker_port != ANY_PORT) {
+            if (down == 0 && worker_port != meta.src && worker_port != ANY_PORT) {
                 strange_worker = 1;
+            }
+            if (down == 0 && hdr.ipv4.src_addr[31:24] == BETWEEN_ENGINES) {
+                fixed = 1;
+                if (meta.known_worker == 0) {
+                    strange_worker = 1;
+                }
             }
             if (candidate != KIND_UPDATE && server_port != meta.src && server_port != ANY_PORT) {
                 strange_server = 1;
             }
             if (meta.kind == KIND_UPDATE
-                && (hdr.olaf.count != 1 || (hdr.olaf.flags & OLAF_FLAG_AGGREGATED) != 0)) {
+                && (hdr.olaf.count != 1 || (hdr.olaf.flags & ~OLAF_FLAG_SUMMED) != 0)) {
                 merged = 1;
             }
             if (strange_worker == 1 || merged == 1) {
                 APPLY_COUNTED(links, links_counter)
                 if (below == 1) {
                     merged = 0;
-                    if (hdr.ipv4.src_addr[31:24] != BETWEEN_ENGINES) {
-                        strange_worker = 0;
-                    }
+                    strange_worker = strange_worker & fixed;
                 }
             }
 
@@ -182,6 +204,10 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
                     meta.refusal = REFUSED_CHECKSUM;
                 } else if (hdr.ipv4.ttl == 0) {
                     meta.refusal = REFUSED_TTL;
+                } else if (meta.kind == KIND_UPDATE
+                           && (hdr.ethernet.dst_addr != server_mac || hdr.udp.dst_port != server_udp_port)) {
+                    // What is merged with it would leave in its header, and go where it goes.
+                    meta.refusal = REFUSED_DESTINATION;
                 } else if (merged == 1) {
                     meta.refusal = REFUSED_MERGED;
                 } else if (hdr.olaf.epoch != meta.epoch) {
@@ -201,7 +227,7 @@ control Identify(inout headers_t hdr, inout metadata_t meta) {
             APPLY_COUNTED(refusals, refusals_counter)
         }
         if (meta.kind == KIND_UPDATE) {
-            // The payload may be summed on its way; zero tells the receiver that there is no checksum.
+            // The payload may be summed on its way; zero tells the receiver that the checksum is absent.
             hdr.udp.checksum = 0;
         }
     }

@@ -33,6 +33,7 @@ struct headers_t {
     tuser_t       shim;
     ethernet_t    ethernet;
     vlan_t        vlan;
+    snap_t        snap;
     ipv4_t        ipv4;
     udp_t         udp;
     olaf_t        olaf;

@@ -18,7 +18,7 @@ ended() {
     trap - EXIT
     ip link set dev "$nic" nomaster || true
     ip link delete dev "$bridge" 2>/dev/null || true
-    olafctl destroy "$testbed"
+    olafctl destroy --deployment "$testbed"
     exit "$code"
 }
 trap ended EXIT
@@ -26,7 +26,7 @@ trap 'exit 130' INT TERM
 
 olafctl deploy "$testbed"
 # One line: the namespace and the interface of the port's host side, and the parameter server's name.
-found=$(olafctl status --json "$testbed" | python3 -c '
+found=$(olafctl status --json --deployment "$testbed" | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 side = next((port for port in report["ports"] if port["name"] == sys.argv[1]), None)

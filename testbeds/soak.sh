@@ -17,7 +17,7 @@ ended() {
     code=$?
     trap - EXIT
     rm -f "$report"
-    olafctl destroy "$testbed"
+    olafctl destroy --deployment "$testbed"
     exit "$code"
 }
 trap ended EXIT
@@ -25,7 +25,7 @@ trap 'exit 130' INT TERM
 
 olafctl deploy --hosts "$testbed"
 # A line for each worker: its name and UDP port, the server's name and address.
-workers=$(olafctl status --json "$testbed" | python3 -c '
+workers=$(olafctl status --json --deployment "$testbed" | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
 server = report["parameter_servers"][0]
@@ -46,7 +46,7 @@ while [ "$round" -eq 0 ] || [ "$(date +%s)" -lt "$end" ]; do
 $workers
 WORKERS
     for worker in $running; do wait "$worker"; done
-    olafctl status --json "$testbed" >"$report" # ends with 1 when something died or differs
+    olafctl status --json --deployment "$testbed" >"$report" # ends with 1 when something died or differs
     memory=$(python3 -c '
 import json, sys
 for process in json.load(open(sys.argv[1]))["processes"]:
@@ -55,4 +55,4 @@ for process in json.load(open(sys.argv[1]))["processes"]:
         print(int(pages) * 4, "kB", end=" ")' "$report")
     echo "round $round: all workers trained; memory of the engine: $memory"
 done
-olafctl test "$testbed" "$@"
+olafctl test --deployment "$testbed" "$@"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from olafctl import environments
-from olafctl.errors import OlafError
+from olafswitch.errors import OlafError
 
 
 def shell_python() -> Path:

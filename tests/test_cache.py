@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import cache
-from olafctl.errors import OlafError
+from olafswitch import cache
+from olafswitch.errors import OlafError
 
 
 def test_a_cache_folder_that_cannot_be_written_is_one_line(

@@ -9,33 +9,39 @@ import pytest
 
 from olafctl import paths
 from olafctl.cli.main import olafctl
-from olafctl.errors import OlafError
 from olafctl.targets import testbeds
+from olaflab.main import olaflab
+from olafswitch.cli.main import olafswitch
+from olafswitch.errors import OlafError
+from tests.packets import rule
 
 ROOT = paths.sources()
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "sdk" / "README.md",
+    ROOT / "switch" / "README.md",
 ]
 SCRIPTS = sorted((ROOT / "testbeds").glob("*.sh"))
 
-COMMAND_LINE = re.compile(r"(?:^|[`(]|\$ |-- |&& |/bin/| {2}|[A-Z]=\S+ )olafctl (-?[a-z-][^`|&;#<>)]*)")
+COMMANDS: dict[str, click.Command] = {"olafctl": olafctl, "olaflab": olaflab, "olafswitch": olafswitch}
+COMMAND_LINE = re.compile(
+    r"(?:^|[`(]|\$ |-- |&& |/bin/| {2}|[A-Z]=\S+ )(olafctl|olaflab|olafswitch) (-?[a-z-][^`|&;#<>)]*)"
+)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
-def _command_lines(page: Path) -> Iterator[str]:
-    """What follows `olafctl` where a page shows a command."""
+def _command_lines(page: Path) -> Iterator[tuple[str, str]]:
+    """The command, and what follows it, where a page shows one."""
     for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
         yield from COMMAND_LINE.findall(line)
 
 
-def _problem(line: str) -> str | None:
+def _problem(command: click.Command, line: str) -> str | None:
     """What in a command line does not exist; None when all of it does."""
     words = iter(line.partition(" -- ")[0].split())
-    command: click.Command = olafctl
     options = _options(command)
     for word in words:
         name = word.partition("=")[0]
@@ -65,7 +71,8 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", [*PAGES, *SCRIPTS], ids=lambda page: page.name)
 def test_commands_and_options_exist(page: Path) -> None:
-    problems = {line: problem for line in _command_lines(page) if (problem := _problem(line))}
+    found = {line: _problem(COMMANDS[name], line) for name, line in _command_lines(page)}
+    problems = {line: problem for line, problem in found.items() if problem}
     assert problems == {}
 
 
@@ -89,13 +96,19 @@ def test_each_key_of_a_testbed_is_described(section: str, tmp_path: Path) -> Non
     file.write_text(f"engines: [{{name: one}}]\n{text}" if section == "links" else text)
     with pytest.raises(OlafError) as refused:
         testbeds.load(file)
-    (said,) = re.findall(r"nobody_knows_this: unknown key \(known here: (.*)\)", str(refused.value))
+    (output,) = re.findall(r"nobody_knows_this: unknown key \(known here: (.*)\)", str(refused.value))
     page = (ROOT / "docs" / "testbeds.md").read_text(encoding="utf-8")
-    assert [key for key in said.split(", ") if not re.search(rf"[`.{{ ]{key}[`:]", page)] == []
+    assert [key for key in output.split(", ") if not re.search(rf"[`.{{ ]{key}[`:]", page)] == []
+
+
+def test_the_threat_model_shows_the_rule_that_tests_ask_for() -> None:
+    page = (ROOT / "docs" / "threats.md").read_text(encoding="utf-8")
+    for table in rule.markdown().split("\n\n"):
+        assert table in page
 
 
 def test_what_the_checks_of_this_file_find() -> None:
-    assert _problem("deploy --hosts laptop") is None
-    assert _problem("--log-level info exec --deployment laptop ps -- ls --all") is None
-    assert _problem("depoly laptop") == "no command depoly"
-    assert _problem("deploy --host laptop") == "no option --host"
+    assert _problem(olafctl, "deploy --hosts laptop") is None
+    assert _problem(olafctl, "--log-level info exec --deployment laptop ps -- ls --all") is None
+    assert _problem(olafctl, "depoly laptop") == "no command depoly"
+    assert _problem(olafctl, "deploy --host laptop") == "no option --host"

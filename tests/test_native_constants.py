@@ -2,26 +2,28 @@
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import olafctl
-from olafctl.ports import packet_socket
+import olafswitch
 from olafctl.targets.bmv2 import wiring
-from olafctl.targets.engine import engine
+from olafswitch.engine import engine
+from olafswitch.ports import packet_socket
 
 
 @pytest.mark.parametrize(
-    ("header", "name", "value"),
+    ("package", "header", "name", "value"),
     [
-        ("ports/native/ports.h", "MAX_FRAME", packet_socket.MAX_FRAME),
-        ("targets/engine/native/packet_ins.h", "MAX_PACKET_IN", engine._MAX_PACKET_IN),
-        ("targets/engine/native/wirings.h", "FIRST_FRONT", wiring.FIRST_FRONT),
-        ("targets/engine/native/wirings.h", "SECOND_FRONT", wiring.SECOND_FRONT),
-        ("targets/engine/native/wirings.h", "FROM_FIRST", wiring.FROM_FIRST),
-        ("targets/engine/native/wirings.h", "TO_SECOND", wiring.TO_SECOND),
+        (olafswitch, "ports/native/ports.h", "MAX_FRAME", packet_socket.MAX_FRAME),
+        (olafswitch, "engine/native/packet_ins.h", "MAX_PACKET_IN", engine._MAX_PACKET_IN),
+        (olafctl, "targets/engine/native/relay.h", "FIRST_FRONT", wiring.FIRST_FRONT),
+        (olafctl, "targets/engine/native/relay.h", "SECOND_FRONT", wiring.SECOND_FRONT),
+        (olafctl, "targets/engine/native/relay.h", "FROM_FIRST", wiring.FROM_FIRST),
+        (olafctl, "targets/engine/native/relay.h", "TO_SECOND", wiring.TO_SECOND),
     ],
 )
-def test_both_languages_say_the_same(header: str, name: str, value: int) -> None:
-    text = (Path(olafctl.__file__).parent / header).read_text()
+def test_both_languages_say_the_same(package: ModuleType, header: str, name: str, value: int) -> None:
+    text = (Path(package.__file__ or "").parent / header).read_text()
     assert re.findall(rf"constexpr \w+ {name} = (\d+);", text) == [str(value)]

@@ -45,30 +45,28 @@ class Package:
         }
 
 
+SWITCH = Package("olafswitch", ROOT / "switch" / "olafswitch", "## The rooms of olafswitch")
 PRODUCT = Package("olafctl", ROOT / "olafctl", "## The rooms of olafctl")
 LABORATORY = Package("olaflab", ROOT / "lab" / "olaflab", "## The subjects of olaflab")
-PACKAGES = pytest.mark.parametrize("package", [PRODUCT, LABORATORY], ids=lambda package: str(package.name))
-ADDED = ("olaflab", "olafdropin")
-"""What adds to the product, which never imports it."""
+SDK = Package("olaf", ROOT / "sdk" / "olaf", "## The rooms of the SDK")
+LAYERS = (SWITCH, PRODUCT, LABORATORY)
+"""Each may use those before it, and nothing of those behind it."""
+PACKAGES = pytest.mark.parametrize("package", [*LAYERS, SDK], ids=lambda package: str(package.name))
+NAMES = [package.name for package in LAYERS]
+OF_THE_SWITCH = ("p4", "p4runtime", "ports")
+"""Folders of tests that import the switch only."""
+OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
-    "torch": {
-        "olaf.distributed",
-        "olaf.flat",
-        "olaf.importance",
-        "olaf.optimizer",
-        "olaf.replicas.optimizer",
-        "olaf.optimizing",
-        "olaf.rllib",
-    },
-    "ray": {"olaf.elastic.placed", "olaf.elastic.tasks", "olaf.rllib"},
-    "zmq": {"olaf.experience.remote"},
+    "torch": ("olaf.torch", "olaf.distributed", "olaf.policies.optimizing", "olaf.weights.modules"),
+    "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
+    "zmq": ("olaf.experience.remote",),
 }
-"""Of the SDK: the files that may import what only they need."""
+"""Of the SDK: the rooms and files that may import what only they need."""
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("olafctl", *ADDED, cache_dir=None)
+    return grimp.build_graph(*NAMES, "olaf", cache_dir=None)
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +86,22 @@ def includes(package: Package) -> Iterator[tuple[Path, Path]]:
     for path in sorted(package.folder.rglob("*")):
         if path.suffix in NATIVE:
             for name in INCLUDE.findall(path.read_text()):
-                if (included := (path.parent / name).resolve()).is_file():
-                    yield path, included
+                # By a path from the including file, or from the folder that holds the switch.
+                for base in (path.parent, SWITCH.folder.parent):
+                    if (included := (base / name).resolve()).is_file():
+                        yield path, included
+                        break
 
 
 def module(path: Path) -> str:
     """A file as a dotted name, from its package on."""
-    base = LABORATORY.folder.parent if path.is_relative_to(LABORATORY.folder) else ROOT
+    base = next((each.folder.parent for each in LAYERS if path.is_relative_to(each.folder)), ROOT)
     return ".".join(path.relative_to(base).parts)
+
+
+def above(package: Package) -> tuple[str, ...]:
+    """Packages that ``package`` may not use."""
+    return tuple(NAMES if package is SDK else NAMES[NAMES.index(package.name) + 1 :])
 
 
 def uses(graph: grimp.ImportGraph, package: Package) -> Iterator[tuple[str, str]]:
@@ -142,18 +148,31 @@ def test_a_room_uses_only_the_rooms_that_its_description_names(
             assert named == used[name], f"docs/architecture.md: {name} uses {sorted(used[name])}"
 
 
-def test_the_product_knows_nothing_of_what_adds_to_it(graph: grimp.ImportGraph) -> None:
-    for importer, imported in uses(graph, PRODUCT):
-        assert not (importer.startswith("olafctl.") and imported.startswith(ADDED)), importer
-    texts = {path: path.read_text() for path in PRODUCT.folder.rglob("*.py")}
-    assert [path for path, text in texts.items() if any(name in text for name in ADDED)] == []
+@PACKAGES
+def test_a_distribution_knows_nothing_of_those_above(graph: grimp.ImportGraph, package: Package) -> None:
+    for importer, imported in uses(graph, package):
+        if importer.partition(".")[0] == package.name:
+            assert imported.partition(".")[0] not in above(package), f"{importer} may not use {imported}"
+
+
+@pytest.mark.parametrize("package", [SWITCH, PRODUCT], ids=lambda package: str(package.name))
+def test_a_distribution_does_not_name_those_above(package: Package) -> None:
+    texts = {path: path.read_text() for path in package.folder.rglob("*.py")}
+    named = re.compile(rf"\b({'|'.join(above(package))})[.\"']")
+    assert [path for path, text in texts.items() if named.search(text)] == []
+
+
+def test_tests_of_the_switch_import_the_switch_only() -> None:
+    files = [path for room in OF_THE_SWITCH for path in (ROOT / "tests" / room).rglob("*.py")]
+    assert files
+    assert [path for path in files if OTHERS.search(path.read_text())] == []
 
 
 def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph) -> None:
     for importer, imported in imports(sdk):
         external = imported.partition(".")[0]
         if external not in {"olaf", "numpy", *sys.stdlib_module_names}:
-            assert importer in DOORS.get(external, set()), f"{importer} may not import {imported}"
+            assert f"{importer}.".startswith(DOORS.get(external, ())), f"{importer} may not import {imported}"
 
 
 @PACKAGES
@@ -165,28 +184,32 @@ def test_the_ground_uses_no_room(graph: grimp.ImportGraph, package: Package) -> 
         and not package.room(a)
         and package.room(b)
         and not a.endswith("__main__")
+        and a != SDK.name  # what `import olaf` shows
     ]
     assert ground == []
 
 
 @PACKAGES
-def test_there_is_no_circle_of_rooms(package: Package) -> None:
+def test_rooms_have_no_circle(package: Package) -> None:
     assert circle((name, use) for name, named in package.allowed().items() for use in named) == []
 
 
-def test_there_is_no_circle_of_files(graph: grimp.ImportGraph) -> None:
+def test_files_have_no_circle(graph: grimp.ImportGraph) -> None:
     files = {name for name in graph.modules if not graph.find_children(name)}
     assert circle((a, b) for a, b in imports(graph) if a in files and b in files) == []
 
 
 def test_an_import_against_the_contract_is_found() -> None:
-    graph = grimp.build_graph("olafctl", *ADDED, cache_dir=None)
+    graph = grimp.build_graph(*NAMES, cache_dir=None)
     graph.add_import(importer="olafctl.wire.layouts", imported="olafctl.control.deploy")
     with pytest.raises(AssertionError, match=r"olafctl\.wire\.layouts may not use"):
         test_a_room_uses_only_the_rooms_that_its_description_names(graph, PRODUCT)
     graph.add_import(importer="olafctl.wire.layouts", imported="olaflab.queue.traffic")
     with pytest.raises(AssertionError, match=r"olafctl\.wire\.layouts"):
-        test_the_product_knows_nothing_of_what_adds_to_it(graph)
+        test_a_distribution_knows_nothing_of_those_above(graph, PRODUCT)
+    graph.add_import(importer="olafswitch.p4.compiler", imported="olafctl.wire.layouts")
+    with pytest.raises(AssertionError, match=r"olafswitch\.p4\.compiler"):
+        test_a_distribution_knows_nothing_of_those_above(graph, SWITCH)
     sdk = grimp.build_graph("olaf", include_external_packages=True, cache_dir=None)
     sdk.add_module("psutil", is_squashed=True)
     sdk.add_import(importer="olaf.worker", imported="psutil")

@@ -1,4 +1,4 @@
-"""All that is native is compiled by ``$CXX``, whatever words it has, and its absence is said clearly."""
+"""All that is native is compiled by ``$CXX``, whatever words it has, and a clear error names its absence."""
 
 import importlib
 from collections.abc import Callable
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.errors import MissingTool, importing
-from olafctl.p4.compiler import compile_program, compile_text
 from olafctl.queue.verilate import build_adder
-from olafctl.targets.engine.compile import engine_library
+from olafctl.targets.engine.compile import pipeline_library
 from olafctl.targets.twin.target import TARGET
-from olafctl.toolchain import cxx
+from olafswitch.errors import MissingTool, importing
+from olafswitch.p4.compiler import compile_program, compile_text
+from olafswitch.toolchain import cxx
 
 PROGRAM = Path(__file__).parent / "p4" / "programs" / "traffic.p4"
-DOORS = (lambda: build_adder(4), engine_library, lambda: compile_text(""))
+DOORS = (lambda: build_adder(4), pipeline_library, lambda: compile_text(""))
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -38,9 +38,9 @@ def test_a_compiler_may_be_several_words(given: str, monkeypatch: pytest.MonkeyP
     assert TARGET.missing() == []
 
 
-def test_a_missing_package_is_told_with_what_needs_it_and_how_to_get_it() -> None:
-    said = r"^the bench needs the Python package no_such_package \(pip install \./sdk\)$"
-    with pytest.raises(MissingTool, match=said), importing("the bench"):
+def test_a_missing_package_is_reported_with_its_user_and_remedy() -> None:
+    text = r"^the bench needs the Python package no_such_package \(pip install \./sdk in a checkout\)$"
+    with pytest.raises(MissingTool, match=text), importing("the bench"):
         importlib.import_module("no_such_package")
 
 

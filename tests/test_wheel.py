@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,8 +33,10 @@ V1Switch(P(), Check(), In(), Out(), Check(), Write()) main;
 class Installed:
     """An environment of its own with nothing in it but the wheel and what it asks for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, wheels: Path) -> None:
         self.folder = folder
+        self._wheels = wheels
+        subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
         self._binaries = folder / "environment" / "bin"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OLAF_"))}
         self._environment = {
@@ -52,10 +54,13 @@ class Installed:
             line, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
         )
 
-    def install(self, name: str) -> None:
-        """The wheel of this repository's distribution ``name``."""
-        (wheel,) = (self.folder / "wheels").glob(f"{name}-*.whl")
-        self.run("pip", "install", "-q", str(wheel))
+    def install(self, *names: str) -> None:
+        """The wheels of this repository's distributions ``names``."""
+        self.run("pip", "install", "-q", *self.wheels(*names))
+
+    def wheels(self, *names: str) -> Sequence[str]:
+        """The files of those distributions."""
+        return [str(wheel) for name in names for wheel in self._wheels.glob(f"{name}-*.whl")]
 
     def run(self, *words: str, expect: int = 0) -> str:
         """What a command prints; its exit code must be ``expect``."""
@@ -68,23 +73,60 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    folder = tmp_path_factory.mktemp("wheel")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel of each distribution."""
+    folder = tmp_path_factory.mktemp("wheels")
     # A copy, because a build leaves files in the folder that it builds from.
     shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
-    subprocess.run([sys.executable, "-m", "venv", folder / "environment"], check=True)
-    environment = Installed(folder)
-    sources = ("./checkout", "./checkout/lab", "./checkout/drop-in")
-    environment.run("pip", "wheel", "-q", "--no-deps", "-w", "wheels", *sources)
+    sources = [str(folder / "checkout" / name) for name in ("switch", ".", "lab")]
+    line = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), *sources]
+    subprocess.run(line, check=True)
     shutil.rmtree(folder / "checkout")
-    environment.install("olafctl")
-    yield environment
-    environment.run("olafctl", "destroy", "--all")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def switch(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Installed:
+    environment = Installed(tmp_path_factory.mktemp("wheel"), wheels)
+    environment.install("olafswitch")
+    assert not list((environment.folder / "environment").rglob("olafctl"))
+    return environment
+
+
+@pytest.fixture(scope="module")
+def installed(switch: Installed) -> Iterator[Installed]:
+    """The product beside the switch, which stays as it is."""
+    switch.install("olafctl")
+    yield switch
+    switch.run("olafctl", "destroy", "--all")
+
+
+def test_the_switch_is_a_wheel_of_its_own(switch: Installed) -> None:
+    """First, before anything else is installed."""
+    (switch.folder / "pass.p4").write_text(PROGRAM)
+    switch.run("olafswitch", "compile", "pass.p4", "-o", "compiled")
+    assert list((switch.folder / "compiled").glob("*p4info*"))
+
+
+def test_a_p4_program_runs_between_ports(switch: Installed) -> None:
+    (switch.folder / "pass.p4").write_text(PROGRAM)
+    (switch.folder / "in.pcap").touch()
+    with switch.start("olafswitch", "run", "pass.p4", "-p", "1=pcap:in.pcap,out.pcap") as running:
+        assert running.stdout is not None
+        assert running.stdout.readline().startswith("device 1 at ")
+        running.terminate()
+        assert running.wait() == 0
+
+
+def test_the_switch_brings_the_commands_of_p4c_and_bmv2(switch: Installed) -> None:
+    switch.run("olafswitch", "drop-in", "bin", "--force")
+    (switch.folder / "pass.p4").write_text(PROGRAM)
+    switch.run(str(switch.folder / "bin" / "p4c"), "pass.p4", "-o", "pass.json")
+    assert (switch.folder / "pass.json").is_file()
 
 
 def test_it_holds_back_no_other_package(installed: Installed) -> None:
     """The newest protobuf, grpcio and Ray that go together go together with it too."""
-    (wheel,) = (installed.folder / "wheels").glob("olafctl-*.whl")
 
     def chosen(*more: str) -> dict[str, str]:
         line = ("pip", "install", "-q", "--dry-run", "--ignore-installed", "--report", "-", *OTHERS, *more)
@@ -93,7 +135,7 @@ def test_it_holds_back_no_other_package(installed: Installed) -> None:
 
     alone = chosen()
     assert set(alone) == set(OTHERS)
-    assert chosen(str(wheel)) == alone
+    assert chosen(*installed.wheels("olafswitch", "olafctl")) == alone
 
 
 def test_a_deployment_lives_from_init_to_destroy(installed: Installed) -> None:
@@ -106,29 +148,10 @@ def test_a_deployment_lives_from_init_to_destroy(installed: Installed) -> None:
     installed.run("olafctl", "status", expect=2)
 
 
-def test_p4_programs_compile(installed: Installed) -> None:
+def test_the_product_has_the_verbs_of_the_switch(installed: Installed) -> None:
     (installed.folder / "pass.p4").write_text(PROGRAM)
     installed.run("olafctl", "p4", "compile", "pass.p4", "-o", "compiled")
     assert list((installed.folder / "compiled").glob("*p4info*"))
-
-
-def test_a_p4_program_runs_between_ports(installed: Installed) -> None:
-    (installed.folder / "pass.p4").write_text(PROGRAM)
-    (installed.folder / "in.pcap").touch()
-    with installed.start("olafctl", "p4", "run", "pass.p4", "-p", "1=pcap:in.pcap,out.pcap") as switch:
-        assert switch.stdout is not None
-        assert switch.stdout.readline().startswith("device 1 at ")
-        switch.terminate()
-        assert switch.wait() == 0
-
-
-def test_the_stand_ins_for_p4c_and_bmv2_are_a_wheel_of_their_own(installed: Installed) -> None:
-    installed.run("olafctl", "p4", "drop-in", "bin", expect=3)
-    installed.install("olaf_drop_in")
-    installed.run("olafctl", "p4", "drop-in", "bin", "--force")
-    (installed.folder / "pass.p4").write_text(PROGRAM)
-    installed.run(str(installed.folder / "bin" / "p4c"), "pass.p4", "-o", "pass.json")
-    assert (installed.folder / "pass.json").is_file()
 
 
 def test_every_source_that_a_checkout_reads_is_there(installed: Installed) -> None:
@@ -154,10 +177,10 @@ def test_the_container_file_has_no_fault() -> None:
 def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     """Last, because it stays installed."""
     assert "Laboratory:" not in installed.run("olafctl", "--help")
-    installed.run("olafctl", "simulate", "multi-hop", expect=3)
+    installed.run("olafctl", "demo", expect=3)
     installed.install("olaflab")
     assert "Laboratory:" in installed.run("olafctl", "--help")
-    installed.run("olafctl", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
+    installed.run("olaflab", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
     where = Path(installed.run("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
     package = ROOT / "lab" / "olaflab"
     expected = {path.relative_to(package) for path in package.rglob("*") if path.is_file()}

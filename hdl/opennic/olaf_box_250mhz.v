@@ -4,7 +4,7 @@
 //                    ├─ arbiter ─ VNP4₁ ─────┤
 //   host ─ from host ┘           + CRC-32    └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
 //
-// A frame's length is measured on the way in (that of an update longer than IN_HOLD beats is what it says) and, as
+// A frame's length is measured on the way in (that of an update longer than IN_HOLD beats is what it declares) and, as
 // VNP4₂ may change it, on the way out; sizes that the shell gives are not used. What the programs know of a frame is
 // its metadata, next to the stream.
 `include "olaf_layout.vh"
@@ -25,7 +25,7 @@ module olaf_box_250mhz #(
     parameter GROUP_BITS = 11,        // log2 of the multicast groups
     parameter COPY_BITS = 12,         // log2 of the copy table
     parameter HASH_LATENCY = 4,       // WORKER_HASH_LATENCY of VNP4₁'s program
-    parameter STALL_CYCLES = 250_000  // a port that has not moved for so long holds up the others no more
+    parameter STALL_CYCLES = 250_000  // a port that has not moved for so long no longer holds up the others
 ) (
     input  wire                     axis_aclk,       // 250 MHz
     input  wire                     axil_aclk,       // 125 MHz
@@ -367,7 +367,7 @@ module olaf_box_250mhz #(
         .s_tdata(data2), .s_tkeep(keep2), .s_tlast(last2), .s_src(meta2[`OLAF_BOX_META_SRC]),
         .s_dst(meta2[`OLAF_BOX_META_DST]), .s_group(meta2[`OLAF_BOX_META_GROUP]),
         .s_addressed(kind2 != `OLAF_BOX_KIND_BYPASS && kind2 != `OLAF_BOX_KIND_UPDATE),
-        // What OlafQueue lets out as an update is as long as it says, and VNP4₂ leaves it so.
+        // An update from OlafQueue is as long as it declares, and VNP4₂ keeps its length.
         .s_declared(kind2 == `OLAF_BOX_KIND_UPDATE ? meta2[`OLAF_BOX_META_SIZE] : 16'd0),
         .s_tvalid(valid2), .s_tready(ready2),
         .m_tdata(copy_data), .m_tkeep(copy_keep), .m_tlast(copy_last), .m_size(copy_size), .m_port(copy_to),

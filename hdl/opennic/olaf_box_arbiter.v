@@ -38,7 +38,7 @@ module olaf_box_arbiter #(
     end
 
     // The next in turn that has something: the first above the present one, else the first of all. While a
-    // frame's last beat leaves, the present input is not asked: whether it has another frame is not known.
+    // frame's last beat leaves, the present input does not count: whether it has another frame is unknown.
     wire [INPUTS-1:0]   others = s_tvalid & ~granted;
     wire [2*INPUTS-1:0] round = {others, others} & ~({{INPUTS{1'b0}}, granted} - {{(2*INPUTS-1){1'b0}}, 1'b1});
     wire [2*INPUTS-1:0] lowest = round & (~round + {{(2*INPUTS-1){1'b0}}, 1'b1});

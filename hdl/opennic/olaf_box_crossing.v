@@ -1,6 +1,6 @@
 // Carries one AXI4-Lite access at a time to another clock and its answer back, whatever the two clocks are.
 //
-// What crosses lies still while a toggle tells the other side; each toggle goes through two flip-flops. An
+// What crosses stays constant while a toggle signals the other side; each toggle goes through two flip-flops. An
 // access that the far side never answers leaves this busy, and only this: the decoder answers in its place.
 `default_nettype none
 module olaf_box_crossing #(

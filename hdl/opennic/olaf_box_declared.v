@@ -1,7 +1,7 @@
-// How long an update says that it is, from its first beat; 0 of any other frame.
+// The length that an update declares, from its first beat; 0 for any other frame.
 //
-// That is what its IPv4 header says, where the UDP length agrees: so it is no fragment, and never as short as a
-// frame that was padded. Bytes behind it are no part of the datagram.
+// That is its IPv4 header's length if the UDP length agrees: so it is not a fragment, and never as short as a
+// frame that was padded. Bytes behind it are not part of the datagram.
 `include "olaf_layout.vh"
 `default_nettype none
 module olaf_box_declared (

@@ -1,4 +1,4 @@
-// Generated from p4src/metadata.p4 and olafctl/wire/layouts.py by `olafctl generate`: do not edit.
+// Generated from p4src/metadata.p4 and olafctl/wire/layouts.py by `olaflab generate`: do not edit.
 //
 // OlafQueue's tuser as VNP4₂'s metadata, field by field; what the queue does not know is 0.
 `include "olaf_layout.vh"

@@ -1,6 +1,6 @@
 // Takes a stream into a ring of beats and measures each frame on the way.
 //
-// A frame's size is what its tkeep says, never what came with it: the shell's sizes shift by a frame after
+// A frame's size is that of its tkeep, never the one that came with it: the shell's sizes shift by a frame after
 // a receive error. A frame becomes visible to the reader when its last beat is in the ring; one that proves
 // too long or has a hole in its tkeep is taken back as if it had never come.
 //
@@ -14,9 +14,8 @@ module olaf_box_intake #(
     parameter MAX_BYTES = 9216,    // the longest frame let in
     parameter USER_BITS = 1,       // what comes with a frame, as it is with its last beat
     parameter DROP_WHEN_FULL = 0,  // 1: a frame without room is dropped; 0: the input waits
-    parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it, and goes on with a frame it began
     parameter HOLD = 0,            // beats of a frame of known size that wait for one more
-    parameter BINDS = 1,           // 1: a frame of known size has that size; 0: it is only what it says
+    parameter BINDS = 1,           // 1: a frame of known size has that size; 0: it is only declared
     parameter PATIENCE = 0         // cycles that the next beat of a visible frame may take to come; 0: for ever
 ) (
     input  wire                  clk,
@@ -46,72 +45,29 @@ module olaf_box_intake #(
     output wire                  accepted,     // a frame came whole; at its end, as these
     output wire                  dropped_oversize,
     output wire                  dropped_malformed,
-    output wire                  dropped_full,
-    output wire                  dropped_cut   // the rest of a frame that a reset cut in two
+    output wire                  dropped_full
 );
     localparam MAX_BEATS = (MAX_BYTES + 63) / 64;
     localparam [DEPTH_BITS:0] BEATS = 1 << DEPTH_BITS;
     localparam [DEPTH_BITS:0] IN_FLIGHT = 6; // beats that may still come when s_tready falls
 
-    reg mid_frame, cut; // where the neighbour is in its frame, and that the frame's beginning was lost
-    initial mid_frame = 1'b0;
-    wire take = s_tvalid && s_tready;
-    assign dropped_cut = take && cut && s_tlast;
+    wire                 b_valid;
+    wire [576:0]         b_beat;
+    wire [USER_BITS-1:0] b_user;
+    wire [6:0]           b_bytes;
+    wire                 b_whole;
+    olaf_box_count #(.USER_BITS(USER_BITS)) counts (
+        .clk(clk), .rst(rst),
+        .s_valid(s_tvalid && s_tready), .s_beat({s_tlast, s_tkeep, s_tdata}), .s_user(s_tuser),
+        .m_valid(b_valid), .m_beat(b_beat), .m_user(b_user), .m_bytes(b_bytes), .m_whole(b_whole)
+    );
+    reg [15:0] a_declared, b_declared;
+    reg        b_known;   // its size is known, and within the limit
     always @(posedge clk) begin
-        if (rst && OUTSIDE == 0) mid_frame <= 1'b0;
-        else if (take) mid_frame <= !s_tlast;
-        if (rst) cut <= mid_frame;
-        else if (take && s_tlast) cut <= 1'b0;
-    end
-
-    // Two steps before the ring: the beat as it came, then the beat with its bytes counted.
-    reg                 a_valid, b_valid;
-    reg [576:0]         a_beat, b_beat;
-    reg [USER_BITS-1:0] a_user, b_user;
-    reg [15:0]          a_declared, b_declared;
-    reg                 b_known; // its size is, and it is no longer than it may be
-    reg [6:0]           b_bytes;
-    reg                 b_whole; // no hole, and full unless last
-
-    // How many bytes, of a tkeep without a hole (with one the frame is dropped whatever this says): halve it as often
-    // as it has halves, a level of logic each, where adding its bits up would take twice as many.
-    function [6:0] length(input [63:0] keep);
-        integer i;
-        reg [63:0] rest;
-        begin
-            rest = keep;
-            length = {keep[63], 6'd0};
-            for (i = 5; i >= 0; i = i - 1)
-                if (!keep[63] && rest[(1 << i) - 1]) begin
-                    length[i] = 1'b1;
-                    rest = rest >> (1 << i);
-                end
-        end
-    endfunction
-
-    wire [63:0] a_keep = a_beat[575:512];
-    wire        a_last = a_beat[576];
-    wire        a_packed = a_keep[0] && (a_keep[63:1] & ~a_keep[62:0]) == 63'd0;
-
-    always @(posedge clk) begin
-        a_beat <= {s_tlast, s_tkeep, s_tdata};
-        a_user <= s_tuser;
-        b_beat <= a_beat;
-        b_user <= a_user;
         a_declared <= s_declared;
         b_declared <= a_declared;
         b_known <= a_declared != 16'd0 && {16'd0, a_declared} <= MAX_BYTES;
-        b_bytes <= length(a_keep);
-        b_whole <= a_last ? a_packed : &a_keep;
     end
-    always @(posedge clk)
-        if (rst) begin
-            a_valid <= 1'b0;
-            b_valid <= 1'b0;
-        end else begin
-            a_valid <= take && !cut;
-            b_valid <= a_valid;
-        end
 
     // The frame so far.
     reg [15:0]         beats;

@@ -1,4 +1,4 @@
-// VitisNetP4 shows a frame's metadata with its first beat only: keeps it for the rest of the frame.
+// VitisNetP4 shows a frame's metadata with its first beat only: keeps it until the frame ends.
 `default_nettype none
 module olaf_box_latch #(
     parameter META_BITS = 1

@@ -1,4 +1,4 @@
-// Generated from olafctl/targets/opennic/registers.py by `olafctl generate`: do not edit.
+// Generated from olafctl/targets/opennic/registers.py by `olaflab generate`: do not edit.
 // The header of frames between host and box, what a frame's kind can be, and the windows of the registers: 20-bit addresses, the last one first, as a concatenation has them.
 `ifndef OLAF_BOX_MAP_VH
 `define OLAF_BOX_MAP_VH

@@ -1,5 +1,5 @@
 // A FIFO that knows how long each frame is from its first beat on: it stores each whole, but of an update longer
-// than HOLD beats only so many, for that says how long it is.
+// than HOLD beats only so many, which give its length.
 `default_nettype none
 module olaf_box_measure #(
     parameter DEPTH_BITS = 9,      // log2 of the beats it holds
@@ -8,7 +8,7 @@ module olaf_box_measure #(
     parameter DROP_WHEN_FULL = 0,  // 1: never makes the input wait
     parameter OUTSIDE = 1,         // 1: what feeds this is not reset with it
     parameter HOLD = 0,            // beats of an update that are stored before it may leave; 0: all are
-    parameter PATIENCE = 1024      // cycles that the rest of one that is leaving may take to come
+    parameter PATIENCE = 1024      // cycles that the remainder of a leaving frame may take
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -47,18 +47,30 @@ module olaf_box_measure #(
 
     olaf_box_declared declares (.data(s_tdata), .bytes(declared));
 
+    wire cut;
+    generate
+        if (OUTSIDE != 0) begin : fed_from_outside
+            olaf_box_cut cuts (
+                .clk(clk), .rst(rst), .take(s_tvalid && s_tready), .last(s_tlast), .cut(cut), .dropped(dropped_cut)
+            );
+        end else begin : reset_with_its_source
+            assign cut = 1'b0;
+            assign dropped_cut = 1'b0;
+        end
+    endgenerate
+
     olaf_box_intake #(
         .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(USER_BITS),
-        .DROP_WHEN_FULL(DROP_WHEN_FULL), .OUTSIDE(OUTSIDE), .HOLD(HOLD), .BINDS(0), .PATIENCE(PATIENCE)
+        .DROP_WHEN_FULL(DROP_WHEN_FULL), .HOLD(HOLD), .BINDS(0), .PATIENCE(PATIENCE)
     ) intake (
         .clk(clk), .rst(rst),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser(s_tuser), .s_declared(HOLD == 0 ? 16'd0 : declared),
-        .s_tlast(s_tlast), .s_tvalid(s_tvalid), .s_tready(s_tready),
+        .s_tlast(s_tlast), .s_tvalid(s_tvalid && !cut), .s_tready(s_tready),
         .write(write), .write_addr(write_addr), .write_beat(write_beat),
         .commit(commit), .commit_early(early), .commit_start(start), .commit_end(finish), .filled(filled),
         .commit_size(size), .commit_user(user), .freed(at),
         .accepted(accepted), .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
-        .dropped_full(dropped_full), .dropped_cut(dropped_cut)
+        .dropped_full(dropped_full)
     );
 
     // What is known of a whole frame is kept under the place of its first beat.

@@ -1,4 +1,4 @@
-// Generated from p4src/metadata.p4 by `olafctl generate`: do not edit.
+// Generated from p4src/metadata.p4 by `olaflab generate`: do not edit.
 // VitisNetP4's user metadata bus: the field that is declared first is in the top bits.
 `ifndef OLAF_BOX_METADATA_VH
 `define OLAF_BOX_METADATA_VH

@@ -1,7 +1,7 @@
-// Generated from olafctl/targets/opennic/registers.py by `olafctl generate`: do not edit.
+// Generated from olafctl/targets/opennic/registers.py by `olaflab generate`: do not edit.
 //
 // The box's own registers: what it is, the port numbers, the staging of its tables, and its counters as of the
-// last snapshot. What is no register answers DECERR.
+// last snapshot. An address without a register answers DECERR.
 `default_nettype none
 module olaf_box_registers #(
     parameter [31:0] BUILD_ID = 32'd0,

@@ -62,10 +62,10 @@ module olaf_box_replicator #(
     wire [15:0]           measured;
     wire [48:0]           user;
     reg  [DEPTH_BITS:0]   freed;
-    wire                  dropped_full, dropped_cut;
+    wire                  dropped_full;
 
     olaf_box_intake #(
-        .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(49), .DROP_WHEN_FULL(0), .OUTSIDE(0)
+        .DEPTH_BITS(DEPTH_BITS), .MAX_BYTES(MAX_BYTES), .USER_BITS(49), .DROP_WHEN_FULL(0)
     ) intake (
         .clk(clk), .rst(rst),
         .s_tdata(s_tdata), .s_tkeep(s_tkeep), .s_tuser({s_addressed, s_group, s_dst, s_src}),
@@ -75,7 +75,7 @@ module olaf_box_replicator #(
         .commit_size(measured),
         .commit_user(user), .freed(freed),
         .accepted(accepted), .dropped_oversize(dropped_oversize), .dropped_malformed(dropped_malformed),
-        .dropped_full(dropped_full), .dropped_cut(dropped_cut)
+        .dropped_full(dropped_full)
     );
 
     wire                copy_valid, copy_ready, send, early, last, rewrite;
@@ -185,6 +185,6 @@ module olaf_box_replicator #(
         else if (!settled[2]) settled <= settled + 3'd1;
     assign resting = settled[2];
 
-    wire unused = &{1'b0, dropped_full, dropped_cut, finish, place, beyond, size_less_one[5:0]};
+    wire unused = &{1'b0, dropped_full, finish, place, beyond, size_less_one[5:0]};
 endmodule
 `default_nettype wire

@@ -1,4 +1,4 @@
-// Takes the first 16 bytes off each frame and shows them with the rest. A frame must have more than 16 bytes.
+// Takes the first 16 bytes off each frame and shows them with the remainder. A frame must have more than 16 bytes.
 `default_nettype none
 module olaf_box_strip (
     input  wire         clk,

@@ -1,4 +1,4 @@
-// Generated from p4src/metadata.p4 and olafctl/wire/layouts.py by `olafctl generate`: do not edit.
+// Generated from p4src/metadata.p4 and olafctl/wire/layouts.py by `olaflab generate`: do not edit.
 //
 // VNP4₁'s metadata as OlafQueue's tuser, field by field: the two buses have opposite orders.
 `include "olaf_layout.vh"

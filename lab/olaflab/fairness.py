@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 
 def jain(values: ArrayLike) -> float:

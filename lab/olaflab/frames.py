@@ -55,7 +55,7 @@ class OlafFrame:
     def decode(cls, frame: bytes) -> Self:
         """An Olaf frame from its bytes.
 
-        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header says.
+        Raises ValueError when the frame is not IPv4/UDP/Olaf or shorter than its header states.
         """
         datagram = Datagram.decode(frame)
         olaf = unpack(layouts.OLAF, datagram.body)
@@ -67,7 +67,7 @@ class OlafFrame:
             status = unpack(layouts.STATUS, datagram.body[start:])
             start += layouts.STATUS.size
         if len(datagram.body[start:]) % 4:
-            raise ValueError(f"{len(datagram.body)} bytes hold no whole gradient")
+            raise ValueError(f"{len(datagram.body)} bytes do not hold a whole gradient")
         return cls(
             source=datagram.source,
             destination=datagram.destination,

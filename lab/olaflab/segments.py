@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from olafctl.errors import BadInput, Problem
 from olafctl.verify.aom import NEVER, Ages, ages, checked_times
+from olafswitch.errors import BadInput, Problem
 
 _AFTER_ALL = np.iinfo(np.int64).max
 """The delivery time of what is never delivered."""

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, Union
 import click
 from google.protobuf.json_format import MessageToDict
 
-from olafctl.cli.output import json_option, show
+from olafctl.cli import naming
 from olafctl.control.store import all_names, pick
 from olafctl.daemon.api.client import ADDRESS, Client, listens
 from olafctl.daemon.keeper import keeper
+from olafswitch.console.output import json_option, show
 
 if TYPE_CHECKING:
-    from olafctl.daemon.once import Once
+    from olafctl.daemon.local_client import LocalClient
 
 _Command = Callable[..., Any]
 _Decorator = Callable[[_Command], Any]
 Call = Callable[..., Any]
 """Calls the daemon, or what stands for it, by a call's name and the fields of its request."""
-Caller = Union[Client, "Once"]
+Caller = Union[Client, "LocalClient"]
 """Makes calls: on a daemon, or in this process."""
 
 
@@ -36,10 +37,10 @@ def connection_options(command: _Command) -> _Command:
         help=f"Where the daemon listens.  [default: ${ADDRESS}, else the one that keeps the deployment; where"
         " none does, the command does it itself]",
     )
-    @click.option("--deployment", metavar="NAME", default="", help="The deployment, when there are several.")
+    @naming.deployment_option
     @functools.wraps(command)
-    def connected(*args: Any, address: str | None, deployment: str, **options: Any) -> Any:
-        with reached(address, deployment) as (client, name):
+    def connected(*args: Any, address: str | None, deployment: str | None, **options: Any) -> Any:
+        with reached(address, deployment or "") as (client, name):
             return command(*args, client=client, deployment=name, **options)
 
     return connected
@@ -48,26 +49,26 @@ def connection_options(command: _Command) -> _Command:
 def asking(
     group: click.Group,
     *parameters: _Decorator,
-    told: str,
+    json_help: str,
     name: str | None = None,
-    said: Callable[[Any], str] | None = None,
+    text: Callable[[Any], str] | None = None,
 ) -> _Decorator:
     """A verb of ``group`` with these parameters and those of every verb that talks to the daemon.
 
     It is given ``call``, which calls the daemon about the deployment, and prints the message that it returns:
-    as JSON, which is what ``told`` tells of, else what is ``said`` of it, by default all of its fields.
+    as JSON, which ``json_help`` describes, else as ``text`` has it, by default all of its fields.
     """
 
     def verb(command: _Command) -> click.Command:
         @functools.wraps(command)
-        def asked(*args: Any, client: Caller, deployment: str, as_json: bool, **options: Any) -> None:
+        def perform(*args: Any, client: Caller, deployment: str, as_json: bool, **options: Any) -> None:
             call = functools.partial(client.call, deployment=deployment)
             message = command(*args, call=call, **options)
             document = as_dict(message)
-            show(document, said(message) if said else f"{message.name}: {line(document)}", as_json)
+            show(document, text(message) if text else f"{message.name}: {line(document)}", as_json)
 
-        decorated: _Command = asked
-        for parameter in reversed((*parameters, connection_options, json_option(told))):
+        decorated: _Command = perform
+        for parameter in reversed((*parameters, connection_options, json_option(json_help))):
             decorated = parameter(decorated)
         return group.command(name)(decorated)
 
@@ -84,11 +85,11 @@ def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]
         with Client(address) as client:
             yield client, deployment
         return
-    from olafctl.daemon.once import Once
+    from olafctl.daemon.local_client import LocalClient
 
     store = pick(deployment or None)
     with keeper(store.folder) as daemon:
-        yield daemon or Once(store), store.folder.name
+        yield daemon or LocalClient(store), store.folder.name
 
 
 def etcd_options(command: _Command) -> _Command:

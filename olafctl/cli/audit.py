@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option
+from olafswitch.console.output import json_option
 
 
 @click.command()
@@ -18,7 +18,7 @@ def command(file: Path | None, as_json: bool) -> None:
     folder. Exit code 1 when one has not, or lines at an end are missing.
     """
     from olafctl.daemon.operate.audit import anchor_of, default_path, read
-    from olafctl.errors import OlafError, Problem
+    from olafswitch.errors import OlafError, Problem
 
     path = file or default_path()
     if file is None and not path.exists() and not anchor_of(path).exists():
@@ -28,5 +28,5 @@ def command(file: Path | None, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(line, ensure_ascii=False))
         else:
-            asked = " ".join(f"{name}={value}" for name, value in line.get("request", {}).items())
-            click.echo(f"{line['time']} {line['who']}: {line['what']} {asked} → {line['outcome']}")
+            fields = " ".join(f"{name}={value}" for name, value in line.get("request", {}).items())
+            click.echo(f"{line['time']} {line['who']}: {line['what']} {fields} → {line['outcome']}")

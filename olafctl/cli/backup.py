@@ -4,27 +4,29 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
+from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafctl.cli.output import json_option, show
+from olafswitch.console.output import json_option, show
 
 
 @click.command()
-@click.argument("deployment", shell_complete=names.deployments)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@naming.deployment_option
 @etcd_options
 @json_option("Print how many rows it has as JSON.")
 def command(
-    deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
+    file: Path, deployment: str | None, endpoints: str | None, etcd_certs: Path | None, as_json: bool
 ) -> None:
-    """Write the daemon's membership of DEPLOYMENT to FILE.
+    """Write the membership of a deployment to FILE.
 
     The daemon may run meanwhile: the file is as of one revision. It has the keys of control messages, so only
     you may read it.
     """
-    from olafctl.daemon.operate.stores import reading
+    from olafctl.control.store import pick
+    from olafctl.daemon.operate.opening import reading
     from olafctl.membership.backup import backup
 
-    with reading(deployment, endpoints, etcd_certs) as store:
-        rows = backup(store, deployment, file)
+    name = pick(deployment).folder.name
+    with reading(name, endpoints, etcd_certs) as store:
+        rows = backup(store, name, file)
     show({"file": str(file), "rows": rows}, f"wrote {file}: {rows} rows", as_json)

@@ -2,7 +2,7 @@
 
 import click
 
-from olafctl.cli.output import json_option, progress, show
+from olafswitch.console.output import json_option, progress, show
 
 
 @click.command()

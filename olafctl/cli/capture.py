@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
+from olafctl.cli import names, naming
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -18,11 +18,11 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("port", nargs=-1, required=True, shell_complete=names.ports)
 @click.option("-w", "file", required=True, metavar="FILE", help="The file to write; - is standard output.")
 @click.option("-c", "count", type=click.IntRange(1), help="End after so many frames.")
-@names.deployment_option
+@naming.deployment_option
 def command(port: tuple[str, ...], file: str, count: int | None, deployment: str | None) -> None:
     """Write the frames at front ports of a deployment to a file.
 
-    PORT is a front port's name or number. The file is pcapng and tells the port, the time in ns, and the
+    PORT is a front port's name or number. The file is pcapng and records the port, the time in ns, and the
     direction: out is into the pipeline. At a UNIX socket only what leaves the pipeline is heard. Ctrl-C ends
     it, with a file that is complete.
 
@@ -31,16 +31,17 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
     """
     from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
-    from olafctl.errors import BadInput, Problem
-    from olafctl.ports.capture import listen, record
-    from olafctl.targets.main_thread import woken
+    from olafctl.network.record import record
+    from olafswitch.errors import BadInput, Problem
+    from olafswitch.main_thread import woken
+    from olafswitch.ports.capture import listen
 
     store = pick(deployment)
     testbed, running = find_running(store)
     names = {text: each for each in testbed.ports for text in (each.name, str(each.number))}
     for unknown in (text for text in port if text not in names):
         known = ", ".join(each.name for each in testbed.ports)
-        raise BadInput(Problem(f"there is no port {unknown!r}", store.folder.name, f"one of {known}"))
+        raise BadInput(Problem(f"port {unknown!r} does not exist", store.folder.name, f"one of {known}"))
     chosen = [names[text] for text in dict.fromkeys(port)]
     if file == "-" and sys.stdout.isatty():
         raise BadInput(Problem("a terminal cannot show a capture", "-w -", "send it to a file or a program"))
@@ -60,7 +61,7 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
 @contextmanager
 def _written(file: str) -> Iterator[Callable[[bytes], None]]:
     """Writes to FILE at once, so that a reader sees each frame as it comes."""
-    from olafctl.errors import OlafError, Problem
+    from olafswitch.errors import OlafError, Problem
 
     try:
         with os.fdopen(os.dup(1), "wb", 0) if file == "-" else Path(file).open("wb", 0) as output:

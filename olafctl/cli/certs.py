@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, show
+from olafswitch.console.output import json_option, show
 
 
 @click.command()

@@ -8,10 +8,10 @@ import click
 from olafctl import quantities
 from olafctl.cli import names, numbers
 from olafctl.cli.asking import Call, as_dict, asking, connection_options, line, mode_of
-from olafctl.cli.output import counted, json_option, print_json, show, table
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import whole_time
 from olafctl.wire.modes import Mode
+from olafswitch.console.output import counted, json_option, print_json, show, table
+from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olafctl.cli.asking import Caller
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MODES = click.Choice([mode.value for mode in Mode])
 _CLUSTER = click.argument("cluster", shell_complete=names.clusters)
 _SEGMENT = click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
-_TOLD = "Print the cluster as JSON."
+_JSON = "Print the cluster as JSON."
 
 
 @click.group()
@@ -47,7 +47,7 @@ def command() -> None:
     click.option("--key-file", type=click.File(errors="backslashreplace"),
                  help="File with its control messages' key in hexadecimal."),
     click.option("--open", is_flag=True, help="Control messages need no key."),
-    told=_TOLD,
+    json_help=_JSON,
 )  # fmt: skip
 def create(
     call: Call,
@@ -56,13 +56,13 @@ def create(
     staleness: str | None,
     period: str | None,
     key_file: Any,
-    **asked: Any,
+    **options: Any,
 ) -> Any:
     """Create cluster NAME: queue indices and a multicast group."""
-    asked |= {"mode": _mode(mode), "key": key_file.read().strip() if key_file else ""}
-    asked |= {"period": whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off")}
+    options |= {"mode": _mode(mode), "key": key_file.read().strip() if key_file else ""}
+    options |= {"period": whole_time(period, "--period") if period else 0, **_reward(reward, "reward_off")}
     bound = staleness and numbers.read("--staleness-bound", staleness, quantities.bound)
-    return call("CreateCluster", staleness_bound=bound, **asked)
+    return call("CreateCluster", staleness_bound=bound, **options)
 
 
 @command.command()
@@ -102,29 +102,29 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         table("members", heads, [[row[head] for head in heads] for row in rows])
 
 
-@asking(command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), told=_TOLD)
-def seth(call: Call, **asked: Any) -> Any:
+@asking(command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), json_help=_JSON)
+def threshold(call: Call, **options: Any) -> Any:
     """Set H of CLUSTER, the updates that make a result.
 
     0: as many as it has members. It applies at once, also to the round that accumulates.
     """
-    return call("SetThreshold", **asked)
+    return call("SetThreshold", **options)
 
 
-@asking(command, _CLUSTER, click.argument("mode", type=_MODES), told=_TOLD)
+@asking(command, _CLUSTER, click.argument("mode", type=_MODES), json_help=_JSON)
 def mode(call: Call, cluster: str, mode: str) -> Any:
     """Set how the queue treats the updates of CLUSTER."""
     return call("SetMode", cluster=cluster, mode=_mode(mode))
 
 
-@asking(command, _CLUSTER, click.argument("threshold"), told=_TOLD)
+@asking(command, _CLUSTER, click.argument("threshold"), json_help=_JSON)
 def reward(call: Call, cluster: str, threshold: str) -> Any:
     """Set the reward rule of CLUSTER.
 
     THRESHOLD is a number, `off`, or `engine`: as each engine has it.
     """
-    asked = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
-    return call("SetReward", cluster=cluster, **asked)
+    options = {"engines_own": True} if threshold == "engine" else _reward(threshold, "")
+    return call("SetReward", cluster=cluster, **options)
 
 
 @asking(
@@ -132,7 +132,7 @@ def reward(call: Call, cluster: str, threshold: str) -> Any:
     _CLUSTER,
     click.option("--bound", metavar="N", help="Versions that an update may be behind; more is dropped."),
     click.option("--off", is_flag=True, help="Drop and weigh none."),
-    told=_TOLD,
+    json_help=_JSON,
 )
 def staleness(call: Call, cluster: str, bound: str | None, off: bool) -> Any:
     """Drop updates of CLUSTER that are too stale, and weigh the others.
@@ -141,23 +141,23 @@ def staleness(call: Call, cluster: str, bound: str | None, off: bool) -> Any:
     """
     if (bound is None) != off:
         raise BadInput(Problem("neither --bound nor --off, or both", remedy="give one of the two"))
-    asked = {} if bound is None else {"staleness_bound": numbers.read("--bound", bound, quantities.bound)}
-    return call("SetStaleness", cluster=cluster, **asked)
+    options = {} if bound is None else {"staleness_bound": numbers.read("--bound", bound, quantities.bound)}
+    return call("SetStaleness", cluster=cluster, **options)
 
 
-@asking(command, _CLUSTER, _SEGMENT, told=_TOLD)
-def reset(call: Call, **asked: Any) -> Any:
+@asking(command, _CLUSTER, _SEGMENT, json_help=_JSON)
+def reset(call: Call, **options: Any) -> Any:
     """Discard the partial sums and the finished rounds of CLUSTER."""
-    return call("Reset", **asked)
+    return call("Reset", **options)
 
 
-@asking(command, _CLUSTER, _SEGMENT, told=_TOLD)
-def fbcast(call: Call, **asked: Any) -> Any:
+@asking(command, _CLUSTER, _SEGMENT, json_help=_JSON)
+def fbcast(call: Call, **options: Any) -> Any:
     """Send the partial sums of CLUSTER now.
 
     They have as many updates as have come.
     """
-    return call("FBcast", **asked)
+    return call("FBcast", **options)
 
 
 @asking(
@@ -166,31 +166,31 @@ def fbcast(call: Call, **asked: Any) -> Any:
     click.argument("worker", shell_complete=names.workers),
     click.option("--segment", type=click.IntRange(0, 65534), required=True, help="The segment it lacks."),
     click.option("--round", type=click.IntRange(0, (1 << 32) - 1), required=True, help="The round."),
-    told="Print who was asked as JSON.",
+    json_help="Print the members that were asked as JSON.",
     name="help",
-    said=lambda answer: f"asked {', '.join(answer.asked) or 'no member: it has no other one'}",
+    text=lambda answer: f"asked {', '.join(answer.asked) or 'no member: the cluster has no other'}",
 )
-def ask(call: Call, **asked: Any) -> Any:
+def ask(call: Call, **options: Any) -> Any:
     """Ask the other members of CLUSTER to send WORKER a result."""
-    return call("Help", **asked)
+    return call("Help", **options)
 
 
-@asking(command, _CLUSTER, told=_TOLD)
-def halt(call: Call, **asked: Any) -> Any:
-    """Suspend CLUSTER: its workers are told, and its updates dropped.
+@asking(command, _CLUSTER, json_help=_JSON)
+def halt(call: Call, **options: Any) -> Any:
+    """Suspend CLUSTER: notify its workers, drop its updates.
 
     What is dropped is counted.
     """
-    return call("Halt", **asked)
+    return call("Halt", **options)
 
 
-@asking(command, _CLUSTER, told=_TOLD)
-def resume(call: Call, **asked: Any) -> Any:
-    """Resume CLUSTER, and tell its workers.
+@asking(command, _CLUSTER, json_help=_JSON)
+def resume(call: Call, **options: Any) -> Any:
+    """Resume CLUSTER, and notify its workers.
 
     Partial sums are where they were.
     """
-    return call("Resume", **asked)
+    return call("Resume", **options)
 
 
 @command.command()
@@ -218,7 +218,7 @@ def _mode(name: str | None) -> int | None:
 
 
 def _reward(text: str | None, off: str) -> dict[str, Any]:
-    """The fields that ask for a reward rule; ``off`` names the one that says there is none."""
+    """The fields that ask for a reward rule; ``off`` names the field for no rule."""
     if text is None:
         return {}
     threshold = numbers.read("THRESHOLD", text, quantities.threshold)

@@ -6,13 +6,15 @@ from pathlib import Path
 import click
 
 from olafctl.cli import numbers, secret
-from olafctl.cli.output import log_progress
+from olafswitch.console.output import log_progress
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
 @click.argument("testbeds", nargs=-1, metavar="[TESTBED]...")
+@click.option("--target", metavar="NAME",
+              help="Deploy for this target.  [default: what runs, else TESTBED's]")  # fmt: skip
 @click.option(
     "--listen", metavar="ADDRESS",
     help="Where to serve the API: unix:PATH, which only you may use, or HOST:PORT. Over TCP clients need a"
@@ -44,7 +46,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
               help="A leader that etcd does not hear of for so long is replaced.")  # fmt: skip
 @click.option(
     "--audit-log", type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to note who asked for which change.  [default: .daemon/audit.log in the state folder]",
+    help="The file for each change and its caller.  [default: .daemon/audit.log in the state folder]",
 )  # fmt: skip
 @click.option(
     "--web", default="", metavar="[HOST:]PORT",
@@ -56,6 +58,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 def command(
     testbeds: tuple[str, ...],
+    target: str | None,
     listen: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -85,10 +88,10 @@ def command(
     from olafctl.daemon.operate import audit, systemd
     from olafctl.daemon.operate import web as pages
     from olafctl.daemon.site import Deployment
-    from olafctl.errors import BadInput, Problem
-    from olafctl.p4runtime.address import Tls
-    from olafctl.targets import main_thread
     from olafctl.targets import testbeds as known
+    from olafswitch import main_thread
+    from olafswitch.errors import BadInput, Problem
+    from olafswitch.p4runtime.address import Tls
 
     if systemd_unit:
         click.echo(systemd.unit("olafctl.service.j2", sys.argv[1:]), nl=False)
@@ -98,7 +101,8 @@ def command(
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
     token = secret.token(token_file) if token_file else ""
     if testbeds:
-        beds = [known.load(known.locate(name)) for name in testbeds]
+        beds = [known.load(known.locate(name), target=target) for name in testbeds]
+        beds = beds if target else [deploy.as_deployed(bed) for bed in beds]
     else:
         beds = [deploy.find(Store(folder_of(name)))[0] for name in all_names()]
     if not beds:
@@ -107,7 +111,7 @@ def command(
     web = f"127.0.0.1:{web}" if web.isdigit() else web
     # Before anything is deployed.
     if audit_log is not None and not audit_log.absolute().parent.is_dir():
-        what = f"there is no folder {audit_log.absolute().parent}"
+        what = f"folder {audit_log.absolute().parent} does not exist"
         raise BadInput(Problem(what, "--audit-log", "make it, or name another file"))
     server.check_listening(place, tls, token)
     if web:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import counted, json_option, print_json, progress, show
+from olafswitch.console.output import counted, json_option, print_json, progress, show
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
@@ -50,18 +50,20 @@ def command(
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Role, Store, folder_of
     from olafctl.daemon.keeper import keeper
-    from olafctl.errors import BadInput, Problem
     from olafctl.targets import front_ports, testbeds
     from olafctl.targets.twin.attach import ENGINE_CPU
-    from olafctl.testbed.scarcity import scarcities
+    from olafctl.testbed.shortages import shortages
+    from olafswitch.errors import BadInput, Problem
 
     if engine_cpu is not None:
         if engine_cpu not in os.sched_getaffinity(0):
             usable = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
-            raise BadInput(Problem(f"there is no processor {engine_cpu}", "--engine-cpu", f"one of {usable}"))
+            raise BadInput(
+                Problem(f"processor {engine_cpu} does not exist", "--engine-cpu", f"one of {usable}")
+            )
         os.environ[ENGINE_CPU] = str(engine_cpu)
     bed = testbeds.load(testbeds.locate(testbed), target=target)
-    for note in (*scarcities(bed), *front_ports.notes(bed)):
+    for note in (*shortages(bed), *front_ports.notes(bed)):
         click.echo(f"note: {note}", err=True)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:
@@ -80,6 +82,9 @@ def command(
     if as_json:
         print_json({**_as_json(outcome, dry_run), "expected": expected.as_json() if expected else None})
         return
+    if outcome.forgotten:
+        verb = "would forget" if dry_run else "forgot"
+        click.echo(f"{verb} what joined at run time: {', '.join(outcome.forgotten)}", err=True)
     for line in expected.lines() if expected else ():
         click.echo(line, err=True)
     if dry_run:
@@ -100,8 +105,8 @@ def command(
 def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
     """What to expect of the target software on this machine; None of another, and where it cannot be
     measured."""
-    from olafctl.errors import OlafError
     from olafctl.targets.software.target import TARGET
+    from olafswitch.errors import OlafError
 
     if bed.target != TARGET.name:
         return None
@@ -138,5 +143,6 @@ def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
         "pipelines": list(outcome.pushed),
         "changes": list(outcome.changes.lines()),
         "hosts": list(outcome.hosts),
+        "forgotten": list(outcome.forgotten),
         "programming_seconds": round(outcome.programming, 4),
     }

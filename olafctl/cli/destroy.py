@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
-from olafctl.cli.output import json_option, print_json
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.cli import naming
+from olafswitch.console.output import json_option, print_json
+from olafswitch.errors import BadInput, OlafError, Problem
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names.deployments)
+@naming.deployment_option
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
 @click.option(
     "--orphans",
@@ -19,20 +19,21 @@ from olafctl.errors import BadInput, OlafError, Problem
     help="Destroy what is left of deployments whose state folder was deleted, whatever OLAF_STATE was.",
 )
 @json_option("Print what was destroyed as JSON.")
-def command(name: str | None, everything: bool, orphans: bool, as_json: bool) -> None:
+def command(deployment: str | None, everything: bool, orphans: bool, as_json: bool) -> None:
     """End a deployment: its processes, ports and files.
 
-    NAME may be left out when there is one deployment only. It works after a crash too. A daemon that keeps
-    the deployment lets it go first.
+    It works after a crash too. A daemon that keeps the deployment lets it go first.
     """
-    if sum((name is not None, everything, orphans)) > 1:
-        raise BadInput(Problem("more than one of a name, --all and --orphans", remedy="give one of them"))
-    problems = _destroy_orphans(as_json) if orphans else _destroy(name, everything, as_json)
+    if sum((deployment is not None, everything, orphans)) > 1:
+        raise BadInput(
+            Problem("more than one of --deployment, --all and --orphans", remedy="give one of them")
+        )
+    problems = _destroy_orphans(as_json) if orphans else _destroy(deployment, everything, as_json)
     if problems:
         raise OlafError(*problems)
 
 
-def _destroy(name: str | None, everything: bool, as_json: bool) -> list[Problem]:
+def _destroy(deployment: str | None, everything: bool, as_json: bool) -> list[Problem]:
     from olafctl.control import store
     from olafctl.control.destroy import destroy
     from olafctl.daemon.keeper import keeper
@@ -40,23 +41,23 @@ def _destroy(name: str | None, everything: bool, as_json: bool) -> list[Problem]
     if everything and not store.all_names() and not as_json:
         click.echo("nothing is deployed")
         return []
-    chosen = [store.pick(each) for each in store.all_names()] if everything else [store.pick(name)]
+    names = store.all_names() if everything else [deployment]
     done: list[str] = []
     problems: list[Problem] = []
-    for deployment in chosen:
+    for chosen in map(store.pick, names):
         try:
-            with keeper(deployment.folder) as daemon:
+            with keeper(chosen.folder) as daemon:
                 if daemon is not None:
-                    daemon.call("LetGo", deployment=deployment.folder.name)
-            destroy(deployment)
+                    daemon.call("LetGo", deployment=chosen.folder.name)
+            destroy(chosen)
         except OlafError as error:
             if not everything:
                 raise
-            problems.extend(error.problems)  # one that stays is no reason to leave the others
+            problems.extend(error.problems)  # the others go even where one stays
             continue
-        done.append(deployment.folder.name)
+        done.append(chosen.folder.name)
         if not as_json:
-            click.echo(f"destroyed {deployment.folder.name}")
+            click.echo(f"destroyed {chosen.folder.name}")
     if as_json:
         print_json({"destroyed": done})
     return problems
@@ -89,7 +90,7 @@ def _destroy_orphans(as_json: bool) -> list[Problem]:
     if not left.orphans:
         click.echo("nothing is left of a deployment whose state folder was deleted")
     for folder in left.elsewhere:
-        line = f"OLAF_STATE={shlex.quote(str(folder.parent))} olafctl destroy {folder.name}"
+        line = f"OLAF_STATE={shlex.quote(str(folder.parent))} olafctl destroy --deployment {folder.name}"
         click.echo(f"not touched: {folder.name}, which has its state ({line})")
     for namespace in left.unknown:
         click.echo(

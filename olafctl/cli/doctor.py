@@ -2,7 +2,7 @@
 
 import click
 
-from olafctl.errors import importing
+from olafswitch.errors import importing
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})

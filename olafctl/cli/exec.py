@@ -7,14 +7,27 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
+from olafctl.cli import names, naming
 
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@names.deployment_option
+class _Command(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options may stand behind HOST, too: they are moved before it, where click looks for them."""
+        if args and not args[0].startswith("-"):
+            end = 1
+            while end < len(args) and args[end].startswith("-") and args[end] != "--":
+                end += 2 if args[end] in ("-d", "--deployment") else 1
+            args = [*args[1:end], args[0], *args[end:]]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=_Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@naming.deployment_option
 @click.argument("host", shell_complete=names.hosts)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
 def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:
@@ -26,8 +39,8 @@ def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None
     """
     from olafctl.control.hosts import deployed
     from olafctl.control.store import pick
-    from olafctl.errors import MissingTool, OlafError, Problem
-    from olafctl.ports import interfaces, ip
+    from olafctl.network import interfaces, ip
+    from olafswitch.errors import MissingTool, OlafError, Problem
 
     folder = pick(deployment).folder
     namespace = deployed.namespace_of(folder, host)
@@ -38,7 +51,7 @@ def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None
         raise click.UsageError("Missing argument 'PROGRAM'.")
     if (found := shutil.which(line[0])) is None:
         is_file = os.sep in line[0] and Path(line[0]).exists()
-        missing = MissingTool(Problem("may not be run" if is_file else "there is no such program", line[0]))
+        missing = MissingTool(Problem("may not be run" if is_file else "the program does not exist", line[0]))
         missing.exit_code = _NOT_EXECUTABLE if is_file else _NOT_FOUND
         raise missing
     # Python ignores it, and a program would inherit that.

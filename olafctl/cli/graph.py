@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli import names
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli import naming
+from olafswitch.console.output import json_option, print_json
 
 if TYPE_CHECKING:
     from olafctl.targets.interface import Running
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names.deployments)
+@click.argument("testbed", required=False)
+@naming.deployment_option
 @click.option(
     "-o",
     "file",
@@ -33,30 +34,38 @@ if TYPE_CHECKING:
     help="Over which rates are counted.",
 )
 @json_option("Print the topology as JSON instead.")
-def command(name: str | None, file: Path | None, as_text: bool, seconds: float, as_json: bool) -> None:
+def command(
+    testbed: str | None,
+    deployment: str | None,
+    file: Path | None,
+    as_text: bool,
+    seconds: float,
+    as_json: bool,
+) -> None:
     """Draw a deployment's engines, links and hosts, with live rates.
 
-    NAME may be left out when there is one deployment only. It may also be a testbed that is not deployed:
-    then there are no rates.
+    TESTBED draws one that need not be deployed; then there are no rates.
     """
     import dataclasses
 
-    from olafctl.errors import OlafError, Problem
     from olafctl.testbed.graph.svg import svg
     from olafctl.testbed.graph.tree import tree
     from olafctl.testbed.graph.words import text
+    from olafswitch.errors import OlafError, Problem
 
-    testbed, running = _found(name)
+    if testbed is not None and deployment is not None:
+        raise click.UsageError("give a TESTBED or --deployment, not both")
+    bed, running = _found(deployment) if testbed is None else _drawn(testbed)
     measured = {} if running is None else _measured(running, seconds)
-    root = tree(testbed, measured)
+    root = tree(bed, measured)
     if as_json:
-        print_json({"name": testbed.name, "running": running is not None, "root": dataclasses.asdict(root)})
+        print_json({"name": bed.name, "running": running is not None, "root": dataclasses.asdict(root)})
         return
     if as_text:
         click.echo(text(root))
         return
     state = f"rates over {seconds:g} s" if measured else "not running"
-    drawn = svg(f"{testbed.name} on {testbed.target}, {state}", root)
+    drawn = svg(f"{bed.name} on {bed.target}, {state}", root)
     if file is None:
         click.echo(drawn, nl=False)
         return
@@ -69,15 +78,20 @@ def command(name: str | None, file: Path | None, as_text: bool, seconds: float, 
 
 
 def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
-    """What is deployed by that name, else the testbed of it. Raises BadInput when there is neither."""
+    """What is deployed by that name. Raises BadInput."""
     from olafctl.control.deploy import find
-    from olafctl.control.store import all_names, pick
+    from olafctl.control.store import pick
+
+    testbed, running = find(pick(name))
+    return testbed, running if running is not None and running.alive() else None
+
+
+def _drawn(place: str) -> tuple["Testbed", "Running | None"]:
+    """The testbed at ``place``, as it is deployed where it is. Raises BadInput."""
+    from olafctl.control.store import all_names
     from olafctl.targets import testbeds
 
-    if name is None or name in all_names():
-        testbed, running = find(pick(name))
-        return testbed, running if running is not None and running.alive() else None
-    testbed = testbeds.load(testbeds.locate(name))
+    testbed = testbeds.load(testbeds.locate(place))
     return _found(testbed.name) if testbed.name in all_names() else (testbed, None)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, show
 from olafctl.membership import limits
 from olafctl.wire.geometry import SLOTS
+from olafswitch.console.output import json_option, show
 
 _PORTS_AT_MOST = 8
 
@@ -37,9 +37,9 @@ def command(
 
     PATH is testbed.yaml when left out.
     """
-    from olafctl.errors import BadInput, OlafError, Problem
     from olafctl.targets import testbeds
     from olafctl.templates import fill
+    from olafswitch.errors import BadInput, OlafError, Problem
 
     if path.exists() and not force:
         raise BadInput(Problem("is there already", str(path), "choose another path, or use --force"))

@@ -5,34 +5,31 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
-from olafctl.cli.output import json_option
+from olafctl.cli import naming
+from olafswitch.console.output import json_option
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names.deployments)
+@naming.deployment_option
 @click.option(
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="Last lines of each."
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on as they grow, until interrupted.")
 @click.option("--paths", is_flag=True, help="Print where the logs are, and nothing else.")
 @json_option("Print each line, or path, as a JSON object.")
-def command(name: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
-    """Show the logs of a deployment, also of what has crashed.
-
-    NAME may be left out when there is one deployment only.
-    """
+def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
+    """Show the logs of a deployment, also of what has crashed."""
     from olafctl.control import logs, store
 
-    deployment = store.pick(name)
-    found = logs.paths_of(deployment)
+    picked = store.pick(deployment)
+    found = logs.paths_of(picked)
     if paths:
         for path in found:
             click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
     if not any(path.stat().st_size for path in found):
-        click.echo(f"{deployment.folder.name} has logged nothing yet", err=True)
+        click.echo(f"{picked.folder.name} has logged nothing yet", err=True)
     for path in found:
         for line in logs.last_lines(path, lines):
             click.echo(show(path, line))

@@ -1,27 +1,12 @@
 """Names of what is deployed, for the shell to complete."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import click
 
-from olafctl.errors import OlafError
-
-
-def deployment_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option ``--deployment`` of a verb whose argument is something else."""
-    return click.option(
-        "--deployment", "--name", metavar="NAME", shell_complete=deployments,
-        help="The deployment, when there are several.",
-    )(command)  # fmt: skip
-
-
-def deployments(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
-    """Deployments whose names begin so."""
-    from olafctl.control.store import all_names
-
-    return _beginning(begun, all_names())
+from olafctl.cli.naming import beginning
+from olafswitch.errors import OlafError
 
 
 def hosts(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
@@ -31,7 +16,7 @@ def hosts(context: click.Context, argument: click.Parameter, begun: str) -> list
 
     # No error is shown in the middle of a command line.
     with suppress(OlafError):
-        return _beginning(begun, deployed.names(pick(context.params.get("deployment")).folder))
+        return beginning(begun, deployed.names(pick(context.params.get("deployment")).folder))
     return []
 
 
@@ -42,27 +27,23 @@ def ports(context: click.Context, argument: click.Parameter, begun: str) -> list
 
     with suppress(OlafError):
         testbed = recorded(pick(context.params.get("deployment")))
-        return _beginning(begun, (port.name for port in testbed.ports))
+        return beginning(begun, (port.name for port in testbed.ports))
     return []
 
 
 def clusters(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Clusters whose names begin so."""
-    return _beginning(begun, _told("clusters"))
+    return beginning(begun, _shown("clusters"))
 
 
 def workers(context: click.Context, argument: click.Parameter, begun: str) -> list[str]:
     """Workers whose names begin so."""
-    return _beginning(begun, _told("workers"))
+    return beginning(begun, _shown("workers"))
 
 
-def _told(kind: str) -> Iterator[str]:
+def _shown(kind: str) -> Iterator[str]:
     from olafctl.cli.asking import reached
 
     with suppress(OlafError), reached(None, "") as (client, _):
         for deployment in client.call("GetStatus").deployments:
             yield from (row.name for row in getattr(deployment, kind))
-
-
-def _beginning(begun: str, names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if name.startswith(begun))

@@ -5,7 +5,7 @@ import math
 import click
 
 from olafctl import quantities
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 LONGEST = 10**15
 """ns, of any duration: eleven days."""

@@ -4,33 +4,36 @@ from pathlib import Path
 
 import click
 
-from olafctl.cli import names
+from olafctl.cli import naming
 from olafctl.cli.asking import etcd_options
-from olafctl.cli.output import counted, json_option, show
+from olafswitch.console.output import counted, json_option, show
 
 
 @click.command()
-@click.argument("deployment", shell_complete=names.deployments)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@naming.deployment_option
 @etcd_options
 @json_option("Print how many rows differed as JSON.")
 def command(
-    deployment: str, file: Path, endpoints: str | None, etcd_certs: Path | None, as_json: bool
+    file: Path, deployment: str | None, endpoints: str | None, etcd_certs: Path | None, as_json: bool
 ) -> None:
-    """Make the membership of DEPLOYMENT that of the backup FILE.
+    """Make the membership of a deployment that of the backup FILE.
 
-    No daemon may own it meanwhile. The next daemon makes the devices equal to it. A damaged, newer or foreign
-    file is refused.
+    No daemon may own it meanwhile. The devices follow with the next deploy, or when a daemon starts. A
+    damaged, newer or foreign file is refused.
     """
     from olafctl.control.deploy import recorded
-    from olafctl.control.store import Store, folder_of
-    from olafctl.daemon.operate.stores import changing
+    from olafctl.control.store import pick
+    from olafctl.daemon.operate.opening import changing
     from olafctl.membership import backup
     from olafctl.testbed.ground import ground
 
-    kept = backup.read(file, ground(recorded(Store(folder_of(deployment)))))
-    with changing(deployment, endpoints, etcd_certs) as store:
+    deployed = pick(deployment)
+    name, testbed = deployed.folder.name, recorded(deployed)
+    kept = backup.read(file, ground(testbed))
+    with changing(name, endpoints, etcd_certs) as store:
         rows = backup.restore(store, kept)
-    show(
-        {"file": str(file), "rows": rows}, f"restored {deployment}: {counted(rows, 'row')} differed", as_json
-    )
+    text = f"restored {name}: {counted(rows, 'row')} differed"
+    if rows:
+        text += f"; the devices hold the old membership until `olafctl deploy {testbed.source}` or a daemon"
+    show({"file": str(file), "rows": rows}, text, as_json)

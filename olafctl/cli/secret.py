@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 _LEAST = 16
 
 
 def token(file: Path) -> str:
-    """The token in ``file``. Raises BadInput when others may read it, or it is no text of 16 characters."""
+    """The token in ``file``. Raises BadInput when others may read it, or it has fewer than 16 characters."""
     if file.stat().st_mode & 0o077:
         raise BadInput(Problem("others may read the token", str(file), f"chmod 600 {file}"))
     try:

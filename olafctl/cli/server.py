@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.numbers import finite
-from olafctl.cli.output import json_option
-from olafctl.errors import BadInput, Problem, importing
+from olafswitch.console.output import json_option
+from olafswitch.errors import BadInput, Problem, importing
 
 if TYPE_CHECKING:
     from olaf import ParameterServer
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from olafctl.membership.model import Cluster
     from olafctl.testbed.model import Testbed
 
-_POLICIES = ("olaf", "synchronous", "periodic", "plain", "stellaris", "softsync", "ssp", "async")
 _MEANINGS = {
     "received": "received",
     "updates": "updates in them",
@@ -39,10 +38,10 @@ _MEANINGS = {
 )
 @click.option(
     "--policy",
-    type=click.Choice(_POLICIES),
+    metavar="NAME",
     default="olaf",
     show_default=True,
-    help="When an update moves the weights (sdk/README.md). plain adds every worker's step.",
+    help="When an update moves the weights: a policy of sdk/README.md. plain adds every worker's step.",
 )
 @click.option(
     "--rate",
@@ -132,17 +131,17 @@ def command(
 
     Every update is answered with the newest weights and their version. Ends with SIGTERM or Ctrl-C, after a
     last checkpoint and report. A server that was killed continues from its checkpoint. Where a daemon keeps
-    TESTBED, its membership counts, and clusters and workers are followed as they change. Needs the SDK (pip
-    install ./sdk).
+    TESTBED, its membership counts, and clusters and workers are followed as they change.
     """
     if testbed is None and listen is None:
         raise click.UsageError("give a TESTBED, or --listen")
     if checkpoint is not None and not checkpoint.parent.is_dir():
-        raise BadInput(Problem(f"there is no folder {checkpoint.parent}", "--checkpoint"))
+        raise BadInput(Problem(f"folder {checkpoint.parent} does not exist", "--checkpoint"))
     with importing("a parameter server"):
         from olafctl.control import serving
     from olafctl.daemon.following import follow
-    from olafctl.targets import main_thread, testbeds
+    from olafctl.targets import testbeds
+    from olafswitch import main_thread
 
     bed = None if testbed is None else testbeds.load(testbeds.locate(testbed))
     daemon: str | None = None
@@ -166,21 +165,21 @@ def command(
     if bed is not None and daemon is not None:
         follow(daemon, bed.name, partial(_assign, server, bed))
 
-    def tell() -> None:
+    def show_figures() -> None:
         figures = []
         for cluster in server.clusters:
             with suppress(KeyError):  # deleted just now
                 figures.append(serving.figures(server, cluster))
         _report(figures, server, as_json)
         if bed is not None and daemon is not None:
-            _tell(daemon, bed.name, server)
+            _send(daemon, bed.name, server)
 
     try:
         announce = partial(_begin, server, policy, list(server.clusters), as_json)
-        main_thread.serve(announce, lambda: None, report=tell, every=report)
+        main_thread.serve(announce, lambda: None, report=show_figures, every=report)
     finally:
         server.close()
-    tell()
+    show_figures()
 
 
 def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
@@ -194,11 +193,11 @@ def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
         return replace(bed, clusters=kept_by(client, bed.name).clusters), client.address
 
 
-def _tell(daemon: str, deployment: str, server: "ParameterServer") -> None:
+def _send(daemon: str, deployment: str, server: "ParameterServer") -> None:
     """The daemon shows it; without one that answers it is in the report alone."""
     from olafctl.control import serving
     from olafctl.daemon.api.client import Client
-    from olafctl.errors import OlafError
+    from olafswitch.errors import OlafError
 
     with suppress(OlafError), Client(daemon) as client:
         client.call("ReportAges", deployment=deployment, **serving.reports(server))

@@ -6,12 +6,12 @@ import time
 
 import click
 
-from olafctl.cli import names
+from olafctl.cli import naming
 
 
 @click.command()
 @click.argument("device", metavar="DEVICE", required=False)
-@names.deployment_option
+@naming.deployment_option
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
 @click.option("--install", is_flag=True, help="Install p4runtime-shell, and open nothing.")
 def command(device: str | None, deployment: str | None, show: bool, install: bool) -> None:
@@ -26,9 +26,9 @@ def command(device: str | None, deployment: str | None, show: bool, install: boo
     from olafctl import environments
     from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
-    from olafctl.errors import BadInput, Problem
-    from olafctl.p4runtime import address as addresses
-    from olafctl.p4runtime.session import Session
+    from olafswitch.errors import BadInput, Problem
+    from olafswitch.p4runtime import address as addresses
+    from olafswitch.p4runtime.session import Session
 
     def ready() -> str:
         return str(environments.python(environments.SHELL, lambda step: click.echo(step, err=True)))
@@ -43,7 +43,7 @@ def command(device: str | None, deployment: str | None, show: bool, install: boo
     chosen = next((each for each in running.devices if each.name == device), None)
     if chosen is None:
         known = ", ".join(each.name for each in running.devices)
-        raise BadInput(Problem(f"there is no device {device!r}", store.folder.name, f"one of {known}"))
+        raise BadInput(Problem(f"device {device!r} does not exist", store.folder.name, f"one of {known}"))
     python = ready()
     with Session.connect(chosen.address, chosen.device_id, election_id=None, name=device) as session:
         election = max(session.next_election_id, time.time_ns())

@@ -1,31 +1,43 @@
 """``olafctl status``: what is deployed, what it holds and what it has counted."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import click
 
-from olafctl.cli import names
-from olafctl.cli.output import counted, json_option, print_json, table
+from olafctl.cli import naming
+from olafctl.cli.asking import etcd_options
+from olafswitch.console.output import counted, json_option, print_json, table
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names.deployments)
+@naming.deployment_option
+@etcd_options
 @json_option("Print everything as JSON, every entry and counter.")
 @click.pass_context
-def command(context: click.Context, name: str | None, as_json: bool) -> None:
+def command(
+    context: click.Context,
+    deployment: str | None,
+    endpoints: str | None,
+    etcd_certs: Path | None,
+    as_json: bool,
+) -> None:
     """Show a deployment: ports, tables, groups, queue and counters.
 
-    NAME may be left out when there is one deployment only. Exit code 1 when it does not run, or is not as it
-    was deployed.
+    Exit code 1 when it does not run, or is not as it was deployed.
     """
     from olafctl.control.status import healthy, status
     from olafctl.control.store import pick
     from olafctl.daemon.keeper import keeper, kept_by
+    from olafctl.daemon.operate.opening import kept_in
 
-    store = pick(name)
+    store = pick(deployment)
     with keeper(store.folder) as daemon:
-        report = status(store, None if daemon is None else kept_by(daemon, store.folder.name))
+        if daemon is not None:
+            report = status(store, kept_by(daemon, store.folder.name))
+        else:
+            report = status(store, kept_in(store, endpoints, etcd_certs) if endpoints else None)
     if as_json:
         print_json(report)
     else:
@@ -42,6 +54,9 @@ def _show(report: dict[str, Any]) -> None:
     click.echo(f"{clusters}, {counted(workers, 'worker')}, {counted(servers, 'parameter server')}")
     if report["daemon"]:
         click.echo(f"the daemon at {report['daemon']} keeps its membership")
+    if report["membership_unread"]:
+        click.echo(f"its membership is kept in {report['membership_unread']}, and no daemon runs here:")
+        click.echo("whether the tables are equal to it is not known (olafctl daemon, or status --etcd)")
     if report["damaged"]:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:

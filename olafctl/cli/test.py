@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import click
 
-from olafctl.cli import names
-from olafctl.cli.output import json_option, print_json
+from olafctl.cli import naming
+from olafswitch.console.output import json_option, print_json
 
 _USAGE_ERROR = 4
 _NO_TESTS_RAN = 5
@@ -20,7 +20,7 @@ _OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=names.deployments)
+@naming.deployment_option
 @click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit XML report here."
 )
@@ -30,7 +30,7 @@ _OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 @click.pass_context
 def command(
     context: click.Context,
-    name: str | None,
+    deployment: str | None,
     junit: Path | None,
     expression: str | None,
     verbose: bool,
@@ -38,20 +38,21 @@ def command(
 ) -> None:
     """Run the packet tests through a deployment.
 
-    NAME may be left out when there is one deployment only. The tests fill and hold the queue for moments, so
-    do not run them during a training. Exit code 1 when one fails.
+    The tests fill and hold the queue for moments, so do not run them during a training. Exit code 1 when one
+    fails.
     """
-    from olafctl import paths
     from olafctl.control import child
     from olafctl.control.deploy import using
     from olafctl.control.hosts.deployed import paused
     from olafctl.control.store import pick
-    from olafctl.errors import BadInput, OlafError, Problem
+    from olafctl.paths import sources
+    from olafswitch import paths
+    from olafswitch.errors import BadInput, OlafError, Problem
 
     if junit is not None:
         _check_writable(junit)
-    store = pick(name)
-    home = paths.sources()
+    store = pick(deployment)
+    home = sources()
     if not (home / "tests" / "packets").is_dir():
         raise OlafError(Problem("the packet tests are not installed", str(home), "use a checkout of Olaf"))
     line = [sys.executable, "-m", "pytest", str(home / "tests" / "packets"), f"--rootdir={home}"]
@@ -81,7 +82,7 @@ def command(
 
 def _check_writable(junit: Path) -> None:
     """Raises BadInput, before minutes of tests, when their report could not be written."""
-    from olafctl.errors import BadInput, Problem
+    from olafswitch.errors import BadInput, Problem
 
     try:
         junit.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def _check_writable(junit: Path) -> None:
 
 
 def _save(report: Path, junit: Path) -> None:
-    from olafctl.errors import OlafError, Problem
+    from olafswitch.errors import OlafError, Problem
 
     try:
         shutil.copyfile(report, junit)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.asking import as_dict, connection_options, mode_of
-from olafctl.cli.output import grid, json_option, print_json
+from olafswitch.console.output import grid, json_option, print_json
 
 if TYPE_CHECKING:
     from olafctl.daemon.api.client import Client
@@ -25,7 +25,7 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
 
     With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
     fresh as they ask for: min(Q_max/N, 1). Age-of-Model, and how many versions old updates are in
-    the mean and at most, is what `olafctl server` measures and tells the daemon. `olafctl train` tells it
+    the mean and at most, is what `olafctl server` measures and reports. `olaflab train` reports
     each head's last update, too: actors awake, the ring's fill, lag, the learner's wait. Ends with Ctrl-C.
     """
     import time
@@ -54,18 +54,20 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
     """Each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
-        told = client.call("GetQueues", deployment=each.name)
+        answer = client.call("GetQueues", deployment=each.name)
         found.append(
             {
                 "status": each,
                 "queues": {
                     queue.engine: {count.name: count.value for count in queue.registers}
-                    for queue in told.queues
+                    for queue in answer.queues
                 },
-                "messages": {count.name: count.value for count in told.messages},
-                "ages": {count.name: count.value for count in told.ages},
-                "staleness": {each.cluster: _staleness(each) for each in told.staleness},
-                "heads": {each.worker: {name: getattr(each, name) for name in _HEAD} for each in told.heads},
+                "messages": {count.name: count.value for count in answer.messages},
+                "ages": {count.name: count.value for count in answer.ages},
+                "staleness": {each.cluster: _staleness(each) for each in answer.staleness},
+                "heads": {
+                    each.worker: {name: getattr(each, name) for name in _HEAD} for each in answer.heads
+                },
             }
         )
     return found
@@ -164,20 +166,24 @@ def _ms(age: int | None) -> str:
     return "" if age is None else f"{age / 1e6:.1f}"
 
 
-def _lag(told: dict[str, Any] | None) -> str:
+def _lag(staleness: dict[str, Any] | None) -> str:
     """The mean and the largest staleness, in versions."""
-    return "" if told is None or told["mean"] is None else f"{told['mean']:.1f} ≤ {told['max']}"
+    return (
+        ""
+        if staleness is None or staleness["mean"] is None
+        else f"{staleness['mean']:.1f} ≤ {staleness['max']}"
+    )
 
 
-def _staleness(told: Any) -> dict[str, Any]:
+def _staleness(reported: Any) -> dict[str, Any]:
     """As `olafctl server` reports it."""
-    bounds = (0, *(1 << bit for bit in range(len(told.bins))))
+    bounds = (0, *(1 << bit for bit in range(len(reported.bins))))
     return {
-        "mean": told.total / told.updates if told.updates else None,
-        "max": told.largest,
-        "merged": told.merged,
-        "oldest": told.oldest,
-        "histogram": {str(bound): count for bound, count in zip(bounds, told.bins, strict=False)},
+        "mean": reported.total / reported.updates if reported.updates else None,
+        "max": reported.largest,
+        "merged": reported.merged,
+        "oldest": reported.oldest,
+        "histogram": {str(bound): count for bound, count in zip(bounds, reported.bins, strict=False)},
     }
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import BadInput, Problem
 from olafctl.wire.geometry import SLOTS
+from olafswitch.console.output import json_option, print_json, table
+from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olafctl.membership.objective import Objective
@@ -141,11 +141,10 @@ def command(
 
     Either every schedule of TESTBED or --clusters meets it, or one that does not is shown. Workers generate
     periodically (or with jitter) from free phases; nothing else about arrivals is assumed. An accept holds
-    for the stated horizon and assumptions, which are printed with it. A reject names its cause. Needs the
-    extra [verify].
+    for the stated horizon and assumptions, which are printed with it. A reject names its cause.
 
     \b
-    Exit codes: 0 accept, 1 reject, 2 bad parameters, 3 Z3 is missing, 4 unknown (timeout).
+    Exit codes: 0 accept, 1 reject, 2 bad parameters, 4 unknown (timeout).
 
     \b
     Two clusters that share an output: fair within 210 ms? (accept)
@@ -163,9 +162,9 @@ def command(
         raise SystemExit(_replay(saved, plot, details, as_json))
     if maximise_rate and threshold_range:
         raise BadInput(Problem("--maximise-rate and --threshold-range", remedy="one of the two"))
-    from olafctl.verify.question.request import asked
+    from olafctl.verify.question.request import read_question
 
-    system, objective = asked(_testbed(testbed), **options)
+    system, objective = read_question(_testbed(testbed), **options)
     if maximise_rate or threshold_range:
         from olafctl.verify.search import ranges
 
@@ -188,7 +187,7 @@ def _testbed(name: str | None) -> "Testbed | None":
 
 
 def _keep(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
-    """Save and draw a rejecting schedule where asked to."""
+    """Save and draw a rejecting schedule where the options say so."""
     from olafctl.verify.simulation import schedule
 
     found, objective = verdict.counterexample, verdict.objective

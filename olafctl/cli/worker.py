@@ -38,7 +38,7 @@ def command() -> None:
         callback=numbers.finite,
         help="Seconds of silence after which it leaves.",
     ),
-    told="Print the member as JSON.",
+    json_help="Print the member as JSON.",
 )
 def join(call: Call, **wish: Any) -> Any:
     """Let the worker at address IP join CLUSTER."""
@@ -48,12 +48,12 @@ def join(call: Call, **wish: Any) -> Any:
 @asking(
     command,
     _WORKER,
-    told="Print what it was as JSON.",
-    said=lambda left: f"{left.name} left {left.cluster}",
+    json_help="Print what it was as JSON.",
+    text=lambda left: f"{left.name} left {left.cluster}",
 )
-def leave(call: Call, **asked: Any) -> Any:
+def leave(call: Call, **fields: Any) -> Any:
     """Take WORKER out of its cluster."""
-    return call("Leave", **asked)
+    return call("Leave", **fields)
 
 
 @asking(
@@ -61,13 +61,13 @@ def leave(call: Call, **asked: Any) -> Any:
     _WORKER,
     click.argument("cluster", shell_complete=names.clusters, default=""),
     click.option("--port", type=click.IntRange(1), help="Front port, of any engine, that leads to it then."),
-    told="Print the member as JSON.",
+    json_help="Print the member as JSON.",
 )
-def move(call: Call, cluster: str, port: int | None, **asked: Any) -> Any:
+def move(call: Call, cluster: str, port: int | None, **fields: Any) -> Any:
     """Move WORKER to another cluster, front port, or both.
 
     No frame is lost.
     """
     if not cluster and port is None:
         raise click.UsageError("give a CLUSTER, a --port, or both")
-    return call("MoveWorker", cluster=cluster, port=port or 0, **asked)
+    return call("MoveWorker", cluster=cluster, port=port or 0, **fields)

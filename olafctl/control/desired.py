@@ -12,6 +12,7 @@ from olafctl.control.pipeline import (
     FORWARDING,
     LINKS,
     MEMBERS,
+    NOT_A_WORKER,
     PARAMETER_SERVERS,
     REFUSALS,
     RESULTS,
@@ -20,7 +21,6 @@ from olafctl.control.pipeline import (
 from olafctl.control.state import QueueState, State, device_state, merged
 from olafctl.membership import limits
 from olafctl.membership.model import Cluster, Host, Member, default_mac
-from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 from olafctl.queue import staleness
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange, with_default
@@ -30,10 +30,11 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import float_bits, mac_bits
 from olafctl.wire.layouts import TUSER, Refusal
 from olafctl.wire.modes import Mode
+from olafswitch.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
 
 BROADCAST = (1 << 48) - 1
 MEMBER_NUMBERS = 1 << TUSER.field("member").bits
-"""Only rounds tell members apart, and their clusters are smaller; others may have more members."""
+"""Only rounds distinguish members, and their clusters are smaller; others may have more members."""
 
 _NOWHERE = 0
 """Of an address of the engine's own: no frame comes in from it."""
@@ -197,11 +198,14 @@ def _delivery(member: Member) -> TableEntry:
 
 def _identify(topology: Topology, engine: str) -> Iterator[TableEntry]:
     testbed, up = topology.testbed, topology.up.get(engine)
-    places = {server.ip: topology.port_towards(engine, server.port) for server in testbed.parameter_servers}
-    if testbed.root.address is not None:
-        places[testbed.root.address] = _NOWHERE if up is None else up.port
-    for address, port in places.items():
-        yield TableEntry(PARAMETER_SERVERS, {"server_addr": int(address)}, "admit", {"port": port})
+    places = [(each, topology.port_towards(engine, each.port)) for each in testbed.parameter_servers]
+    if testbed.engine_host is not None:
+        places.append((testbed.engine_host, _NOWHERE if up is None else up.port))
+    for host, port in places:
+        destination = {"mac": mac_bits(host.mac), "udp_port": host.udp_port}
+        server = {"server_addr": int(host.ip)}
+        yield TableEntry(PARAMETER_SERVERS, server, "admit", {"port": port, **destination})
+        yield TableEntry(WORKERS, {"worker_addr": int(host.ip)}, NOT_A_WORKER, {"port": port})
     for port in topology.ports_down(engine):
         yield TableEntry(LINKS, {"port": port}, "from_below")
     for reason in Refusal:

@@ -12,10 +12,10 @@ from olafctl.control import handover, places
 from olafctl.control.pipeline import VNP4_1, block_of
 from olafctl.control.plan import Op, Plan, plan
 from olafctl.control.state import QueueState, State, device_state
-from olafctl.errors import OlafError, Problem
-from olafctl.p4runtime.failures import NotPrimary, WriteFailed
-from olafctl.p4runtime.session import Change, Session, Update
 from olafctl.targets.interface import Device, Registers
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.failures import NotPrimary, WriteFailed
+from olafswitch.p4runtime.session import Change, Session, Update
 
 Sessions = Mapping[str, Session]
 
@@ -42,7 +42,7 @@ def controlling(
     election_id: int | None = None,
     permit: Callable[[], None] | None = None,
 ) -> Iterator[Sessions]:
-    """Sessions with every device, each primary; ``permit`` is asked before each write.
+    """Sessions with every device, each primary; ``permit`` is called before each write.
 
     The election id is the time unless given, so a newer olafctl wins over an older one; above any that was
     seen before when no controller is primary. Raises OlafError when a device does not answer, or (without
@@ -94,7 +94,7 @@ def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]
 
 
 def has_pipeline(device: Device, sessions: Sessions) -> bool:
-    """Whether ``device`` runs its pipeline; what that is cannot be told without its files.
+    """Whether ``device`` runs its pipeline; comparing needs the pipeline's files.
 
     Raises OlafError.
     """

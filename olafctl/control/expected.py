@@ -14,14 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from olafctl import cache
 from olafctl.control.in_process import Engines, Stages, engines_of
-from olafctl.errors import OlafError
-from olafctl.membership.model import Host, Member, default_mac
-from olafctl.ports import interfaces, ip, offload, trial
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.namespace import within
-from olafctl.ports.transport import Transport
+from olafctl.membership.model import Host, Member
+from olafctl.network import interfaces, ip, offload, trial
 from olafctl.targets import front_ports, registry
 from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress
@@ -33,6 +28,11 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, pack
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
+from olafswitch import cache
+from olafswitch.errors import OlafError
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.namespace import within
+from olafswitch.ports.transport import Transport
 
 SHORT = 256
 """Bytes of a short update; the others fill their slots."""
@@ -157,9 +157,8 @@ def _free(testbed: Testbed) -> Testbed:
 
 def _update(testbed: Testbed, worker: Member, size: int, seq: int) -> bytes:
     to = _end(testbed.parameter_servers[0]) if testbed.parameter_servers else None
-    address = testbed.root.address
-    if address is not None and testbed.mode_of(testbed.cluster_of(worker)).sums:
-        to = Endpoint(default_mac(address), address, testbed.udp_port)
+    if testbed.engine_host is not None and testbed.mode_of(testbed.cluster_of(worker)).sums:
+        to = _end(testbed.engine_host)
     assert to is not None
     header = {
         "version": layouts.VERSION,

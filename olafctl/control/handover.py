@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from olafctl.control.pipeline import ASSIGN, VNP4_1, WORKERS, block_of
 from olafctl.control.plan import EntryChange, Op, Plan, Step
 from olafctl.control.state import DeviceState, State
-from olafctl.errors import OlafError, Problem
-from olafctl.p4runtime.entities import TableEntry
 from olafctl.queue.registers import Command
 from olafctl.targets.interface import Registers
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.entities import TableEntry
 
 _PATIENCE = 10.0
 """Seconds within which one of the updates that wait must leave."""
@@ -53,7 +53,7 @@ def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
 
 
 def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
-    """The plan by which VNP4₁ takes no more updates for ``ranges``: it loses the workers of earlier jobs."""
+    """The plan by which VNP4₁ stops taking updates for ``ranges``: it loses the workers of earlier jobs."""
     steps = []
     for name, renewing in ranges.items():
         entries = actual.devices.get(name, DeviceState()).entries.values()

@@ -9,13 +9,10 @@ from pathlib import Path
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
-from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime.agent import serve
 from olafctl.queue.registers import BY_NAME, QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
 from olafctl.targets import deployment
-from olafctl.targets.engine.device import EngineSwitch
-from olafctl.targets.engine.engine import Engine, load_native
+from olafctl.targets.engine.engine import PipelineEngine, native
 from olafctl.targets.interface import Build, Device
 from olafctl.targets.twin.attach import wire
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO
@@ -23,6 +20,9 @@ from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT
 from olafctl.wire.modes import Mode
+from olafswitch.engine.device import EngineSwitch
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.agent import serve
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,11 @@ class Engines:
     """The engines of one testbed, programmed, in FIFO mode: every update leaves by itself."""
 
     def __init__(
-        self, testbed: Testbed, engine: Engine, switches: Sequence[EngineSwitch], queues: Sequence[Path]
+        self,
+        testbed: Testbed,
+        engine: PipelineEngine,
+        switches: Sequence[EngineSwitch],
+        queues: Sequence[Path],
     ) -> None:
         self.engine = engine
         self._testbed, self._switches, self._queues = testbed, switches, queues
@@ -71,7 +75,7 @@ class Engines:
         handles = [switch.handle for switch in self._switches[2 * place : 2 * place + 2]]
         writes = self.engine.settings_as_writes(place)
         six = (ctypes.c_uint64 * 6)()
-        load_native().olaf_engine_stages(
+        native().olaf_engine_stages(
             *(word for handle in handles if handle for word in (handle.process, handle.switch)),
             str(self._queues[place]).encode(),
             (ctypes.c_uint32 * len(writes))(*writes),
@@ -96,7 +100,7 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
     )
     with tempfile.TemporaryDirectory(prefix="olaf") as folder, ExitStack() as stack:
-        engine = Engine()
+        engine = PipelineEngine()
         switches = [
             stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT))) for place in range(len(found))
         ]

@@ -12,7 +12,7 @@ from typing import IO
 
 import psutil
 
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 CHANGE = "olaf.lock"
 """Held while what runs is changed."""
@@ -95,7 +95,7 @@ def _open(folder: Path, name: str) -> IO[str]:
 
 
 def _sign(lock: IO[str]) -> None:
-    """Write down who holds the lock, for others' error messages; a full disk is no reason to fail."""
+    """Write down who holds the lock, for others' error messages; a full disk is not an error."""
     with suppress(OSError):
         lock.truncate(0)
         lock.write(f"{os.getpid()} {_command()}")

@@ -9,19 +9,33 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from olafctl.control.store import Role, Store
-from olafctl.errors import OlafError, Problem
+from olafctl.membership.interface import HERE
 from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.merge import fits, members_of, merged
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.sqlite import FILE, SqliteStore, put_aside
-from olafctl.membership.store import HERE
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError, Problem
 
 
 class Lost(OlafError):
     """A membership that was begun and cannot be found."""
+
+
+def elsewhere(store: Store) -> str:
+    """The etcd that keeps the membership, as ``etcd at HOST:PORT,...``; empty when this machine keeps it."""
+    place = store.membership()
+    return "" if place in ("", HERE) else place
+
+
+def check_here(store: Store) -> None:
+    """Raises OlafError when the membership is kept in an etcd, which only a daemon reads and changes."""
+    if place := elsewhere(store):
+        name = store.folder.name
+        remedy = f"start its daemon: olafctl daemon {name} --etcd {place.removeprefix('etcd at ')}"
+        raise OlafError(Problem(f"its membership is kept in {place}, and no daemon runs here", name, remedy))
 
 
 def stored(store: Store) -> Mapping[str, Row] | None:
@@ -41,7 +55,7 @@ def revision(store: Store) -> int:
 
 def _read(store: Store) -> tuple[int, Mapping[str, Row]] | None:
     place = store.membership()
-    if place not in ("", HERE):
+    if elsewhere(store):
         return None
     revision, rows = 0, dict[str, Row]()
     if (store.folder / FILE).is_file():
@@ -49,7 +63,9 @@ def _read(store: Store) -> tuple[int, Mapping[str, Row]] | None:
             revision, rows = kept.rows()
     if not revision and place:
         name = store.folder.name
-        remedy = f"olafctl restore {name} BACKUP; or begin with the testbed's again: olafctl deploy --force"
+        remedy = (
+            f"olafctl restore BACKUP --deployment {name}; olafctl deploy --force begins with the testbed's"
+        )
         what = f"its membership was kept in {FILE}, which is missing or empty"
         raise Lost(Problem(what, name, remedy))
     return (revision, rows) if revision else None
@@ -61,8 +77,11 @@ def current(testbed: Testbed, store: Store) -> Testbed:
     Raises OlafError, also when they are of another testbed.
     """
     rows = stored(store)
-    if rows is None:
-        return testbed
+    return testbed if rows is None else with_rows(testbed, rows)
+
+
+def with_rows(testbed: Testbed, rows: Mapping[str, Row]) -> Testbed:
+    """``testbed`` with the clusters and members of a store. Raises OlafError when they do not fit it."""
     membership = Membership(testbed.indices, rows)
     fits(membership, ground(testbed))
     clusters = sorted(membership.clusters.values(), key=lambda cluster: cluster.number)
@@ -74,10 +93,7 @@ def wanted(testbed: Testbed, store: Store) -> Testbed:
 
     Raises Lost, and BadInput when the two cannot be both.
     """
-    if store.membership() not in ("", HERE):
-        what = f"its membership is kept in {store.membership()}"
-        remedy = "start its daemon; or begin with the testbed's again: olafctl deploy --force"
-        raise OlafError(Problem(what, testbed.name, remedy))
+    check_here(store)
     rows, record = stored(store), store.record(Role.RUNNING)
     if rows is None:
         return testbed
@@ -85,6 +101,19 @@ def wanted(testbed: Testbed, store: Store) -> Testbed:
     if record is not None:
         old = testbeds.load(record.source, record.testbed).clusters
     return replace(testbed, clusters=tuple(merged(old, testbed.clusters, rows, ground(testbed))))
+
+
+def forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
+    """The members, as CLUSTER/NAME, that a deploy of ``testbed`` as it is would forget."""
+    if place := elsewhere(store):
+        return (f"every member in {place}",)
+    try:
+        rows = stored(store) or {}
+    except Lost:
+        return ()
+    given = {worker.name for worker in testbed.workers}
+    joined = (row for key, row in rows.items() if key.startswith("member/") and row["name"] not in given)
+    return tuple(sorted(f"{row['cluster']}/{row['name']}" for row in joined))
 
 
 @contextmanager
@@ -100,7 +129,7 @@ def keeping(testbed: Testbed, store: Store) -> Iterator[None]:
         change: dict[str, Row | None] = {key: None for key in before.keys() - after.keys()} | {
             key: row for key, row in after.items() if before.get(key) != row
         }
-        if not revision:  # also where there is no cluster: a history has no gaps
+        if not revision:  # also without a cluster: a history has no gaps
             change["meta/testbed"] = {"name": testbed.name}
         if change:
             kept.finish(change)

@@ -5,11 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl import paths
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, is_ours
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import processes
+from olafswitch import paths
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,20 @@ class Left:
     elsewhere: Sequence[Path]
     """State folders that are there: the deployments can be looked at and destroyed with OLAF_STATE."""
     unknown: Sequence[str]
-    """Namespaces that do not tell whose they are."""
+    """Namespaces without a known deployment."""
 
 
 def find() -> Left:
     """Look for them; an ordinary user finds processes only."""
     home = paths.state().resolve()
-    told = interfaces.states()
-    folders = processes.states() | {folder for folder in told.values() if folder is not None}
+    namespaces = interfaces.states()
+    folders = processes.states() | {folder for folder in namespaces.values() if folder is not None}
     folders |= {folder for folder in home.glob("*") if is_ours(folder)}
     known = {interfaces.namespace_of(folder) for folder in folders}
     return Left(
         orphans=sorted(folder for folder in folders if not folder.exists()),
         elsewhere=sorted(folder for folder in folders if folder.exists() and folder.parent != home),
-        unknown=[name for name, folder in told.items() if folder is None and name not in known],
+        unknown=[name for name, folder in namespaces.items() if folder is None and name not in known],
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
 
-from olafctl.p4runtime.entities import Exact, Lpm, Match, MulticastGroup, TableEntry
 from olafctl.wire.layouts import Refusal
+from olafswitch.p4runtime.entities import Exact, Lpm, Match, MulticastGroup, TableEntry
 
 VNP4_1 = "vnp4_1"
 VNP4_2 = "vnp4_2"
@@ -15,6 +15,8 @@ ASSIGN = "assign"
 """The action of a worker's entry where its updates pass."""
 ELSEWHERE = "elsewhere"
 """The action of a worker's entry at other engines."""
+NOT_A_WORKER = "not_a_worker"
+"""The action of the entry that holds updates in a server's or an engine's name to its port."""
 PARAMETER_SERVERS = "parameter_servers"
 REFUSALS = "refusals"
 LINKS = "links"

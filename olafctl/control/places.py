@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from olafctl.control.pipeline import ASSIGN, ELSEWHERE, PARAMETER_SERVERS, VNP4_1, WORKERS, block_of
 from olafctl.control.state import DeviceState, State
-from olafctl.p4runtime.entities import TableEntry
 from olafctl.wire.layouts import ANY_PORT
+from olafswitch.p4runtime.entities import TableEntry
 
 
 def both(actual: State, wanted: State) -> State:

@@ -24,9 +24,9 @@ from olafctl.control.pipeline import (
 )
 from olafctl.control.show import show_indices, show_register, show_settings
 from olafctl.control.state import DeviceState, QueueState, State
-from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import changes
+from olafswitch.p4runtime.entities import MulticastGroup, TableEntry
 
 
 class Op(Enum):

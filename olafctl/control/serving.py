@@ -1,50 +1,41 @@
 """The SDK's parameter server for a testbed's clusters."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olaf import ParameterServer, policies
+from olaf import ParameterServer
 from olaf.errors import OlafError as SdkError
-from olaf.policies import PolicyMaker
-from olaf.port import Port
+from olaf.policies import POLICIES, Policy, PolicyMaker
+from olaf.transport.port import Port
 
-from olafctl.errors import BadInput, MissingTool, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import slot_values
-
-POLICIES: dict[str, tuple[type[policies.Policy], tuple[str, ...]]] = {
-    "olaf": (policies.RewardGated, ()),
-    "synchronous": (policies.Synchronous, ("workers", "deadline")),
-    "periodic": (policies.Periodic, ("updates", "seconds")),
-    "plain": (policies.Plain, ("workers",)),
-    "stellaris": (policies.Stellaris, ("workers", "deadline", "decay", "root", "round", "optimizer")),
-    "softsync": (policies.SoftSync, ("updates", "deadline", "optimizer")),
-    "ssp": (policies.StaleSynchronous, ("slack", "deadline", "optimizer")),
-    "async": (policies.Asynchronous, ("optimizer",)),
-}
-"""By name: the policy, and what it takes besides its rate."""
+from olafswitch.errors import BadInput, MissingTool, Problem
 
 
 def policy(name: str, rate: float, options: Mapping[str, float | str | None]) -> PolicyMaker:
     """The policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
 
-    Raises BadInput for an option of another policy, and for values that the policy refuses.
+    Raises BadInput for a policy that does not exist, an option of another policy, and values that the policy
+    refuses.
     """
-    kind, takes = POLICIES[name]
+    if name not in POLICIES:
+        raise BadInput(Problem("does not exist", f"--policy {name}", f"choose one of {', '.join(POLICIES)}"))
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        if option not in takes:
-            owners = [other for other, (_, its) in POLICIES.items() if option in its]
+        if option not in _parameters(name):
+            owners = [other for other in POLICIES if option in _parameters(other)]
             what = f"is of the policy {' or '.join(owners)}"
             raise BadInput(Problem(what, f"--{option}", f"add --policy {owners[0]}"))
     if name == "periodic" and not given:
         raise BadInput(Problem("has no period", "--policy periodic", "give --updates, --seconds or both"))
-    make: Callable[..., policies.Policy] = partial(kind, rate=rate, **given)
+    make: Callable[..., Policy] = partial(POLICIES[name], rate=rate, **given)
     try:
         make(np.zeros(1, np.float32))
     except ValueError as error:
@@ -52,6 +43,10 @@ def policy(name: str, rate: float, options: Mapping[str, float | str | None]) ->
     except ImportError as error:
         raise MissingTool(Problem(f"an optimiser needs {error.name}", remedy="pip install torch")) from error
     return make
+
+
+def _parameters(name: str) -> Set[str]:
+    return inspect.signature(POLICIES[name]).parameters.keys()
 
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
@@ -66,7 +61,9 @@ def host_of(testbed: Testbed, name: str | None) -> Host:
         return testbed.parameter_servers[0]
     if name is None or name not in servers:
         what = (
-            "there are several parameter servers" if name is None else f"there is no parameter server {name}"
+            "there are several parameter servers"
+            if name is None
+            else f"parameter server {name} does not exist"
         )
         raise BadInput(Problem(what, testbed.name, f"give --name: {', '.join(servers)}"))
     return servers[name]
@@ -120,11 +117,11 @@ def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
 
 
 def reports(server: ParameterServer) -> dict[str, Any]:
-    """What a daemon is told of the clusters: the fields of ReportAges."""
+    """The clusters' figures for a daemon: the fields of ReportAges."""
     ages, staleness = [], []
     for cluster in server.clusters:
         with suppress(KeyError):  # deleted just now
-            age, told = server.age_of_model(cluster), server.counters(cluster).staleness
+            age, stale = server.age_of_model(cluster), server.counters(cluster).staleness
             ages += [] if age is None else [{"name": cluster, "value": round(age * 1e9)}]
-            staleness.append({"cluster": cluster, **vars(told)})
+            staleness.append({"cluster": cluster, **vars(stale)})
     return {"ages": ages, "staleness": staleness}

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from olafctl.p4runtime.entities import MulticastGroup, TableEntry
 from olafctl.queue.settings import Ranges
+from olafswitch.p4runtime.entities import MulticastGroup, TableEntry
 
 
 @dataclass(frozen=True)

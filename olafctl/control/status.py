@@ -1,4 +1,4 @@
-"""Status: what a deployment is asked to be, what its devices and queue hold, and where they differ."""
+"""Status: what a deployment should be, what its devices and queue hold, and where they differ."""
 
 import time
 from dataclasses import asdict, dataclass, replace
@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from olafctl.control import devices
-from olafctl.control.deploy import find, ports_lost
+from olafctl.control import devices, members
+from olafctl.control.deploy import found, recorded
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
 from olafctl.control.hosts import deployed as hosts
@@ -16,16 +16,17 @@ from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
+from olafctl.control.wanted import ports_lost
 from olafctl.membership.model import Cluster
-from olafctl.p4runtime.dataplane import CounterData
-from olafctl.p4runtime.entities import TableEntry
-from olafctl.p4runtime.failures import P4RuntimeFailed
-from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
+from olafswitch.p4runtime.dataplane import CounterData
+from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.p4runtime.failures import P4RuntimeFailed
+from olafswitch.p4runtime.session import Session
 
 _MOST_DRIFT = 100
 
@@ -34,23 +35,27 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Kept:
-    """A deployment's membership as the daemon at ``address`` keeps it."""
+    """A deployment's membership as it was read from where it is kept."""
 
-    address: str
+    address: str | None
+    """The daemon's that keeps it; None without a daemon."""
     clusters: tuple[Cluster, ...]
 
 
 def status(store: Store, kept: Kept | None = None) -> Json:
     """Everything an operator may ask about a deployment, ready to be printed as JSON.
 
-    What it is asked to be is the membership of the daemon where one keeps it. Raises OlafError when the
-    stored testbed cannot be read or a device breaks off.
+    What it should be is the membership in ``kept``, else the one that this machine keeps. Where neither
+    is known, tables and groups are not compared. Raises OlafError when the stored testbed cannot be read or a
+    device breaks off.
     """
-    testbed, running = find(store)
+    testbed = members.current(recorded(store), store)
+    unread = "" if kept else members.elsewhere(store)
     if kept is not None:
         testbed = replace(testbed, clusters=kept.clusters)
     stopped = list(processes.stopped(store.folder))
-    alive = running is not None and not stopped and running.alive()
+    running = None if stopped else found(testbed, store)
+    alive = running is not None and running.alive()
     with unless_changing(store.folder) as quiet:
         interrupted = quiet and store.record(Role.WANTED) is not None
     report: Json = {
@@ -61,6 +66,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "damaged": deployment.is_damaged(store.folder),
         "changing": not quiet and kept is None,
         "daemon": kept.address if kept else None,
+        "membership_unread": unread or None,
         "interrupted": interrupted,
         "died": list(processes.died(store.folder)),
         "stopped": stopped,
@@ -78,13 +84,14 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         report["links"] = _links(testbed, running)
         report["devices"] = _devices(running, sessions)
         report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
-        report["drift"] = _drift(testbed, store.folder, running, sessions)
+        report["drift"] = _drift(testbed, store.folder, running, sessions, compares=not unread)
     return report
 
 
 def healthy(report: Json) -> bool:
-    """Whether everything runs and is as it was asked to be."""
-    return bool(report["running"]) and not report["interrupted"] and not report["drift"]
+    """Whether everything runs and is known to be as it should be."""
+    known = not report["interrupted"] and not report["membership_unread"]
+    return bool(report["running"]) and known and not report["drift"]
 
 
 def _clusters(testbed: Testbed) -> list[Json]:
@@ -235,13 +242,15 @@ def _missed(session: Session, table: str) -> Json | None:
     return asdict(missed)
 
 
-def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions) -> list[str]:
+def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions, compares: bool) -> list[str]:
     if gone := ports_lost(folder):
         return [f"+ port {port.number} ({port.transport} {port.outer.path})" for port in gone]
     lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
     if lacking:
         return [f"+ {device.name} pipeline" for device in lacking]
+    absent = [f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder)]
+    if not compares:
+        return absent
     wanted = desired(testbed)
     changes = plan(devices.read(running, sessions, wanted), wanted)
-    absent = (f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder))
     return list(islice((*absent, *changes.lines()), _MOST_DRIFT))

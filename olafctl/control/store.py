@@ -1,8 +1,8 @@
-"""What was asked for, what was last known to run and what to expect of it, kept in the deployment's own
+"""What was requested, what was last known to run and what to expect of it, kept in the deployment's own
 folder (SQLite).
 
 The row ``wanted`` is written before anything is touched and the row ``running`` after everything was
-verified, so whatever a crash interrupts can be told apart and finished, or undone, by the next deploy.
+verified, so whatever a crash interrupts is recognised and finished, or undone, by the next deploy.
 """
 
 import errno
@@ -16,11 +16,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from olafctl import paths
 from olafctl.control.locks import ALL, CHANGE
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import processes, testbeds
+from olafswitch import paths
+from olafswitch.errors import BadInput, OlafError, Problem
 
 FILE = "deployment.db"
 _VERSION = 4
@@ -190,7 +190,12 @@ def is_ours(folder: Path) -> bool:
 
 
 def claim(folder: Path) -> None:
-    """Raises BadInput when ``folder`` holds something that is not a deployment."""
+    """Raises BadInput when ``folder`` cannot be made, or holds something that is not a deployment."""
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the state folder cannot be made: {error.strerror}"
+        raise BadInput(Problem(what, str(folder.parent), "set OLAF_STATE to a folder of your own")) from None
     if folder.is_dir() and any(folder.iterdir()) and not is_ours(folder):
         remedy = "move it away, give the testbed another name, or set OLAF_STATE"
         raise BadInput(Problem("exists and is not a deployment", str(folder), remedy))
@@ -215,7 +220,7 @@ def clear(folder: Path) -> None:
 def pick(name: str | None) -> Store:
     """The store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when None.
 
-    Raises BadInput when there is none, or several and none named.
+    Raises BadInput when it does not exist, or several and none named.
     """
     names = all_names()
     shown = ", ".join(names) or "none"
@@ -223,7 +228,7 @@ def pick(name: str | None) -> Store:
         if name not in names and name.endswith((".yaml", ".yml")):
             name = testbeds.load(testbeds.locate(name)).name
         if name not in names:
-            raise BadInput(Problem(f"there is no deployment {name!r}", remedy=f"deployed: {shown}"))
+            raise BadInput(Problem(f"deployment {name!r} does not exist", remedy=f"deployed: {shown}"))
         return Store(folder_of(name))
     if not names:
         raise BadInput(Problem("nothing is deployed", remedy="olafctl deploy TESTBED"))

@@ -1,26 +1,60 @@
 """Age-of-Model objectives at admission (OLAF §6): a change that would break one is refused before it is made.
 
-The question goes to the verifier outside the thread that changes memberships, for it takes seconds. What it
-answered holds for one situation: which clusters send how often, with how many members. An operation whose
+The question goes to the verifier outside the thread that changes memberships, for it takes seconds. The
+answer holds for one situation: which clusters send how often, with how many members. An operation whose
 situation was accepted is carried out only if that is still the situation when its turn comes.
+
+Operations that wait for the verifier together are proven together, as what all of them leave, and are carried
+out as one change. Where that is refused, each half is proven by itself.
 """
 
+import logging
+import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from olafctl.daemon.controller import Controller
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.daemon.controller import Busy, Controller, Unavailable
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
+from olafctl.queue.registers import Command
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
 from olafctl.verify.admission import TIMEOUT, Situation, check, situation
+from olafswitch.errors import BadInput, OlafError, Problem
+
+_log = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 _REMEMBERED = 1024
+_WAITING = 1024
+
+
+@dataclass(eq=False)
+class _Request:
+    operation: Operation
+    answer: "Future[Row]" = field(default_factory=Future)
+    outcome: Row | OlafError = field(default_factory=dict)
+    """After it was done: its answer, or the reason why it was refused."""
+    _begun: bool = False
+
+    def begin(self) -> bool:
+        """Whether it is still wanted; from now on its caller cannot cancel it."""
+        if not self._begun and not self.answer.cancelled():
+            self._begun = self.answer.set_running_or_notify_cancel()
+        return self._begun
+
+    def finish(self, outcome: Row | BaseException) -> None:
+        """Answer it, unless it was cancelled."""
+        if not self.begin():
+            return
+        if isinstance(outcome, BaseException):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
 
 
 class Admission:
@@ -32,18 +66,39 @@ class Admission:
         self._ground = ground(testbed)
         self._timeout = timeout
         self._accepted: OrderedDict[Situation, None] = OrderedDict()
+        self._waiting: list[_Request] = []
+        self._lock = threading.Lock()
         # The solver has one context for the whole process.
         self._pool = ThreadPoolExecutor(1, "admission")
 
     def close(self) -> None:
-        """Wait for the verifier to finish."""
+        """Wait for the verifier to finish, and refuse what still waits for it."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for request in waiting:
+            what = "nothing was changed: the daemon let it go"
+            request.finish(Unavailable(Problem(what, self._testbed.name)))
         self._pool.shutdown(cancel_futures=True)
 
     def submit(self, operation: Operation) -> "Future[Row]":
-        """As :meth:`Controller.submit`, with objectives checked. Raises Busy."""
-        if not self._concerned(operation):
-            return self._unless_outdated(self._controller.submit(self._guarded(operation)), operation)
-        return self._pool.submit(self._verified, operation)
+        """As :meth:`Controller.submit`, with objectives checked. The caller may cancel it until it is begun.
+
+        Raises Busy."""
+        request = _Request(operation)
+        found = self._left_by([request])
+        if found and found not in self._accepted:
+            self._let_wait(request)
+            return request.answer
+
+        def answer(done: "Future[Row]") -> None:
+            error = done.exception()
+            if isinstance(error, Outdated):  # other changes came first
+                self._let_wait(request)
+            else:
+                request.finish(error or request.outcome)
+
+        self._controller.submit(self._joint([request])).add_done_callback(answer)
+        return request.answer
 
     def prove(self, cluster: str, period: int) -> "Future[None]":
         """Whether every objective holds if a cluster's workers send every ``period`` ns; nothing is changed.
@@ -54,76 +109,107 @@ class Admission:
         def then(membership: Membership) -> Situation:
             known = membership.clusters.get(cluster)
             if known is None or period < 1:
-                what = f"a period of {period} ns" if known else f"there is no cluster {cluster[:40]!r}"
+                what = f"a period of {period} ns" if known else f"cluster {cluster[:40]!r} does not exist"
                 raise BadInput(Problem(what, "prove"))
             changed = {**membership.clusters, cluster: replace(known, period=period)}
             return situation(changed.values(), self._ground)
 
         found = self._controller.look(then)
-        return self._pool.submit(self._proven, found)
+        return self._pool.submit(self._prove, found)
 
-    def _proven(self, found: Situation) -> None:
+    def _prove(self, found: Situation, advise: bool = True) -> None:
         """Raises ObjectiveBroken; what was proven is known to changes of the membership, too."""
         if not found or found in self._accepted:
             return
-        check(found, self._testbed, self._timeout)
+        check(found, self._testbed, self._timeout, advise=advise)
         self._accepted[found] = None
         while len(self._accepted) > _REMEMBERED:
             self._accepted.popitem(last=False)
 
-    def _unless_outdated(self, tried: "Future[Row]", operation: Operation) -> "Future[Row]":
-        """The answer to ``operation``; it is verified again when other changes came first."""
-        answer: Future[Row] = Future()
+    def _let_wait(self, request: _Request) -> None:
+        """Have it proven, with all that waits by then. Raises Busy."""
+        with self._lock:
+            if len(self._waiting) >= _WAITING:
+                what = f"{_WAITING} changes wait for a proof already; nothing was changed"
+                raise Busy(Problem(what, self._testbed.name, "try again in a moment"))
+            self._waiting.append(request)
+        self._pool.submit(self._take_waiting)
 
-        def pass_on(done: "Future[Row]") -> None:
-            error = done.exception()
-            if error is None:
-                answer.set_result(done.result())
-            elif isinstance(error, Outdated):
-                self._pool.submit(self._verified, operation).add_done_callback(pass_on)
-            else:
-                answer.set_exception(error)
+    def _take_waiting(self) -> None:
+        with self._lock:
+            group, self._waiting = self._waiting, []
+        try:
+            self._decide(group)
+        except Exception as error:
+            _log.exception("%s: a defect; changes were not proven", self._testbed.name)
+            for request in group:
+                if not request.answer.done():
+                    request.finish(error)
 
-        tried.add_done_callback(pass_on)
-        return answer
-
-    def _concerned(self, operation: Operation) -> bool:
-        found = self._after(operation)
-        return bool(found) and found not in self._accepted
-
-    def _verified(self, operation: Operation) -> Row:
+    def _decide(self, group: Sequence[_Request]) -> None:
+        """Prove and carry out a group as one change, or each half of it by itself."""
         for _ in range(_ATTEMPTS):
-            found = self._after(operation)
-            self._proven(found)
+            group = [request for request in group if not request.answer.cancelled()]
+            if not group:
+                return
             try:
-                return self._controller.submit(self._guarded(operation)).result()
+                self._prove(self._left_by(group), advise=len(group) == 1)
+                self._controller.submit(self._joint(group)).result()
             except Outdated:
                 continue
+            except OlafError as error:
+                if len(group) == 1:
+                    group[0].finish(error)
+                    return
+                half = len(group) // 2
+                self._decide(group[:half])
+                self._decide(group[half:])
+                return
+            for request in group:
+                request.finish(request.outcome)
+            return
         what = "other changes came first, again and again"
-        raise OlafError(Problem(what, self._testbed.name, "try again in a moment"))
+        for request in group:
+            request.finish(OlafError(Problem(what, self._testbed.name, "try again in a moment")))
 
-    def _after(self, operation: Operation) -> Situation:
-        """The situation that ``operation`` would leave; empty when it leaves no new one to verify."""
+    def _left_by(self, group: Sequence[_Request]) -> Situation:
+        """The situation that a group would leave; empty when it leaves no new one to verify."""
 
-        def after(membership: Membership) -> Situation:
-            try:
-                return _new(membership, operation(membership).change, self._ground)
-            except OlafError:
-                return ()  # the controller refuses it for another reason
+        def left(membership: Membership) -> Situation:
+            return _new(membership, _planned(membership, group).change, self._ground)
 
-        return self._controller.look(after)
+        return self._controller.look(left)
 
-    def _guarded(self, operation: Operation) -> Operation:
-        """``operation``, if the situation it leaves is none that would still have to be verified."""
+    def _joint(self, group: Sequence[_Request]) -> Operation:
+        """A group as one operation, if the situation it leaves does not have to be verified first."""
 
-        def guarded(membership: Membership) -> Planned:
-            planned = operation(membership)
+        def joint(membership: Membership) -> Planned:
+            planned = _planned(membership, [request for request in group if request.begin()])
             then = _new(membership, planned.change, self._ground)
             if then and then not in self._accepted:
                 raise Outdated
             return planned
 
-        return guarded
+        return joint
+
+
+def _planned(membership: Membership, group: Sequence[_Request]) -> Planned:
+    """What a group changes, each operation after those before it; each keeps its own outcome."""
+    after = membership if len(group) == 1 else membership.copy()
+    change: Change = {}
+    commands: list[tuple[Command, int, int]] = []
+    for request in group:
+        try:
+            planned = request.operation(after)
+        except OlafError as error:
+            request.outcome = error
+            continue
+        request.outcome = planned.answer
+        change.update(planned.change)
+        commands += planned.commands
+        if after is not membership:
+            after.apply(planned.change)
+    return Planned(change, {}, commands)
 
 
 def _new(membership: Membership, change: Change, ground: Ground) -> Situation:

@@ -1,4 +1,4 @@
-"""What only parameter servers and trainings can measure, so they tell the daemon: ages, staleness, heads."""
+"""What only parameter servers and trainings can measure and report to the daemon: ages, staleness, heads."""
 
 import threading
 import time
@@ -12,28 +12,28 @@ KNOWN_SECONDS = 60.0
 What = TypeVar("What")
 
 
-class Told(Generic[What]):
+class Reported(Generic[What]):
     """What was reported last, by the name of a cluster or worker."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._told: dict[str, tuple[What, float]] = {}
+        self._reported: dict[str, tuple[What, float]] = {}
         """And the time of the report."""
 
-    def tell(self, told: Mapping[str, What]) -> None:
+    def put(self, reports: Mapping[str, What]) -> None:
         """A report."""
         now = self._clock()
         with self._lock:
             self._forget(now)
-            self._told.update({name: (what, now) for name, what in told.items()})
+            self._reported.update({name: (what, now) for name, what in reports.items()})
 
     def known(self) -> dict[str, What]:
         """What was reported recently."""
         with self._lock:
             self._forget(self._clock())
-            return {name: what for name, (what, _) in self._told.items()}
+            return {name: what for name, (what, _) in self._reported.items()}
 
     def _forget(self, now: float) -> None:
         since = now - KNOWN_SECONDS
-        self._told = {name: told for name, told in self._told.items() if told[1] >= since}
+        self._reported = {name: each for name, each in self._reported.items() if each[1] >= since}

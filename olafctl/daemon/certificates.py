@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from olafctl.errors import BadInput, OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _CLOCK_SKEW = timedelta(minutes=5)
 _AUTHORITY_DAYS = 3650
@@ -18,13 +18,13 @@ CA, CA_KEY = "ca.pem", "ca.key"
 
 
 def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Path]:
-    """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made when there is none.
+    """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made if missing.
 
     With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's. Raises
     BadInput when there is such a pair already or the name is a path, OlafError when a file cannot be used.
     """
     if not name or Path(name).name != name:
-        raise BadInput(Problem(f"{name!r} is no name of a file", "NAME", "write it without a folder"))
+        raise BadInput(Problem(f"{name!r} is not a file name", "NAME", "write it without a folder"))
     pair = [folder / f"{name}.pem", folder / f"{name}.key"]
     if name == "ca" or any(path.exists() for path in pair):
         what = f"there is a pair called {name!r} already"
@@ -36,7 +36,7 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Pa
         authority = x509.load_pem_x509_certificate((folder / CA).read_bytes())
         signer = serialization.load_pem_private_key((folder / CA_KEY).read_bytes(), None)
         if not isinstance(signer, ec.EllipticCurvePrivateKey):
-            raise ValueError("is no elliptic-curve key")
+            raise ValueError("is not an elliptic-curve key")
         key = ec.generate_private_key(ec.SECP256R1())
         usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
         builder = _certificate(name, authority.subject, key.public_key(), days)

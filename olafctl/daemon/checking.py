@@ -19,16 +19,16 @@ from typing import TypeVar
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, QueueState, State, device_state
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster
-from olafctl.p4runtime.entities import Entity, MulticastGroup, TableEntry
-from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import Registers
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.entities import Entity, MulticastGroup, TableEntry
+from olafswitch.p4runtime.session import Session
 
 _log = logging.getLogger(__name__)
 _PIECE = 32
@@ -50,7 +50,7 @@ class Check:
         passing_by: Container[IPv4Address] = (),
     ) -> None:
         """Begin. ``queues`` are the engines', by name; ``testbed`` is what is wanted besides
-        ``clusters`` are all as they are now, each made when it is asked for. Workers ``passing_by`` are known
+        ``clusters`` are all as they are now, each made when it is requested. Workers ``passing_by`` are known
         at their own engine alone."""
         self.error: OlafError | None = None
         """The reason why the devices could not be compared."""
@@ -130,9 +130,9 @@ class Check:
             yield from self._compare(name, session.encoded_groups())
         actual, wanted = {}, {}
         for engine, parts in zip(engines, indices, strict=True):
-            queue, asked = self._queues[engine.name], base.queues[engine.name].registers
-            actual[engine.name] = QueueState({name: queue.read(name) for name in asked}, queue.settings())
-            wanted[engine.name] = QueueState(asked, settings.with_default(engine.indices, parts))
+            queue, requested = self._queues[engine.name], base.queues[engine.name].registers
+            actual[engine.name] = QueueState({name: queue.read(name) for name in requested}, queue.settings())
+            wanted[engine.name] = QueueState(requested, settings.with_default(engine.indices, parts))
         self._of_queues = plan(State(queues=actual), State(queues=wanted)).queues
 
     def _want(self, state: State) -> Iterator[None]:

@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from olafctl.daemon.leadership import Alone, Leadership, NotLeader
+from olafctl.daemon.loaded import Status, Stored
 from olafctl.daemon.site import Site
 from olafctl.daemon.southbound import Southbound
-from olafctl.daemon.stored import Status, Stored
-from olafctl.errors import OlafError, Problem
+from olafctl.membership.interface import Event, MembershipStore
 from olafctl.membership.membership import Change, Membership, affected
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
-from olafctl.membership.store import Event, MembershipStore
-from olafctl.p4runtime.failures import WriteFailed
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.failures import WriteFailed
 
 _log = logging.getLogger(__name__)
 _BATCH = 64
@@ -128,7 +128,7 @@ class Controller:
 
     def status(self, summary: bool = False) -> Status:
         """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
-        with self._stored.still() as stored:
+        with self._stored.locked() as stored:
             damage = stored.damage
             return Status(
                 self.name,
@@ -148,7 +148,7 @@ class Controller:
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """The result of ``question`` about the membership, which does not change in the meantime."""
-        with self._stored.still() as stored:
+        with self._stored.locked() as stored:
             return question(stored.membership)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float = 1.0) -> Iterator[list[Event]]:
@@ -288,6 +288,7 @@ class Controller:
     def _carry_out(self, batch: Sequence[_Request]) -> None:
         if not batch:
             return
+        self._take_role()  # it may lead only since it waited for this batch
         if not self._leadership.term:
             self._refuse(batch, NotLeader(self._leadership.leader, self._leadership.trouble))
             return
@@ -300,7 +301,7 @@ class Controller:
         planned: list[tuple[_Request, Planned]] = []
         refused: list[tuple[_Request, Exception]] = []
         rest: Sequence[_Request] = ()
-        with self._stored.still() as stored:
+        with self._stored.locked() as stored:
             membership = stored.membership
             for position, request in enumerate(batch, 1):
                 try:
@@ -311,7 +312,7 @@ class Controller:
                     refused.append((request, error))
                     continue
                 for name in affected(membership, plan.change) - before.keys():
-                    before[name] = membership.those([name])
+                    before[name] = membership.clusters_named([name])
                 membership.apply(plan.change)
                 change.update(plan.change)
                 planned.append((request, plan))
@@ -319,7 +320,7 @@ class Controller:
                     # Its indices are free once it is gone from the devices, not before.
                     rest = batch[position:]
                     break
-            after, macs = membership.those(before), dict(membership.macs)
+            after, macs = membership.clusters_named(before), dict(membership.macs)
         try:
             self._make(change, [each for group in before.values() for each in group], after, macs, planned)
         except OlafError as error:
@@ -338,7 +339,7 @@ class Controller:
 
     def _free_indices(self) -> None:
         """Give back the indices of deleted clusters once none of their updates waits."""
-        if not self._stored.membership.resting:
+        if not self._stored.membership.draining:
             return
         try:
             self._stored.free_indices(self.southbound.queue_registers())

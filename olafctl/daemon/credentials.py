@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),

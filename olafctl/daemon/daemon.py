@@ -20,11 +20,11 @@ from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.daemon.operate.web import Web
 from olafctl.daemon.site import Site
-from olafctl.errors import OlafError
 from olafctl.membership.operations import Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.p4runtime.address import Tls
 from olafctl.testbed.ground import ground
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.address import Tls
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def serving(
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
     other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
-    that are asked for are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
+    that are requested are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
     Devices are compared with the membership ``check_every`` seconds after the last time.
     """
     with ExitStack() as stack:

@@ -9,7 +9,7 @@ from olafctl.control.status import Kept
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Unavailable
-from olafctl.errors import BadInput, OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _NOTE = "daemon"
 
@@ -33,7 +33,7 @@ def noted(folder: Path, address: str) -> Iterator[None]:
 def keeper(folder: Path) -> Iterator[Client | None]:
     """A client of the daemon that keeps the deployment in ``folder``; None when no daemon does.
 
-    Raises OlafError when one does and cannot be asked.
+    Raises OlafError when one does and does not answer.
     """
     try:
         address = (folder / _NOTE).read_text()

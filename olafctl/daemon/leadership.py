@@ -3,7 +3,7 @@
 import time
 from typing import Protocol
 
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 
 class NotLeader(OlafError):

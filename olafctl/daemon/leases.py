@@ -10,10 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from olafctl.daemon.controller import Controller
-from olafctl.errors import OlafError
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Member, Row
 from olafctl.membership.operations import Operation, Planned
+from olafswitch.errors import OlafError
 
 _log = logging.getLogger(__name__)
 _CHECK_SECONDS = 5.0

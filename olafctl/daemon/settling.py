@@ -1,6 +1,6 @@
 """Remembers workers that changed their cluster, until their old updates have passed a tree of engines.
 
-VNP4₁ tells the cluster of an update by its sender. When a worker changes its cluster, some of its updates may
+VNP4₁ finds the cluster of an update by its sender. When a worker changes its cluster, some of its updates may
 still wait in queues below the root, alone or combined with updates of others. The next engine would count
 these for the new cluster, or refuse them. So the engines above the worker's own engine do not know the worker
 until its old updates have passed. What it sends in the meantime bypasses their queues and reaches the
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from olafctl.daemon.resting import Resting
+from olafctl.daemon.draining import Draining
 from olafctl.membership.model import Cluster
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
@@ -31,7 +31,7 @@ class _Left:
     """The old updates of one worker."""
 
     assignments: set[_Assignment]
-    resting: Resting = field(default_factory=Resting)
+    draining: Draining = field(default_factory=Draining)
     passed: float | None = None
     """The time at which the queues were first seen to hold none of them; None before that."""
 
@@ -91,7 +91,7 @@ class Settling:
         self._next = now + _POLL_SECONDS
         below = {name: queues[name] for name in self._below}
         for left in self._left.values():
-            if left.passed is None and left.resting.freed([(0, 0)], below):
+            if left.passed is None and left.draining.freed([(0, 0)], below):
                 left.passed = now
         passed = {
             address

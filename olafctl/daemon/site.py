@@ -10,12 +10,12 @@ from olafctl.control import members
 from olafctl.control.deploy import deploy, find, find_running, recorded
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.store import Role, Store
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership.interface import HERE
 from olafctl.membership.membership import rows_of
 from olafctl.membership.model import Cluster, Row
-from olafctl.membership.store import HERE
 from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import BadInput, OlafError, Problem
 
 
 class Site(Protocol):
@@ -82,7 +82,7 @@ class Deployment:
     def kept(self, place: str) -> None:
         known = self._store.membership()
         if place == HERE and known not in ("", HERE):
-            remedy = "give --etcd; or begin with the testbed's again: olafctl deploy --force"
+            remedy = f"give --etcd {known.removeprefix('etcd at ')}"
             raise OlafError(Problem(f"its membership is kept in {known}", self.testbed.name, remedy))
         if place != known:
             self._store.put_membership(place)
@@ -114,6 +114,7 @@ class Standing(Deployment):
         self._locked = False
         self._lock()
         try:
+            members.check_here(store)
             self.testbed, _ = find_running(store)
         except BaseException:
             self.close()

@@ -22,17 +22,17 @@ from olafctl.daemon.checking import Check
 from olafctl.daemon.leadership import Leadership
 from olafctl.daemon.settling import Settling
 from olafctl.daemon.site import Site
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster
-from olafctl.p4runtime.entities import Exact, Match, PacketIn
-from olafctl.p4runtime.session import Session
 from olafctl.queue import settings
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
-from olafctl.targets.interface import Registers, Running, device_name
+from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.model import Engine
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.entities import Exact, Match, PacketIn
+from olafswitch.p4runtime.session import Session
 
 _log = logging.getLogger(__name__)
 _SHOWN = 20
@@ -70,6 +70,7 @@ class Southbound:
         self._equal = False
         self._end_check()
         running = self._connected(clusters)
+        self._check_answers()
         pushed = devices.push_pipelines(running, self._sessions)
         wanted = desired(self._site.testbed, clusters)
         changes = devices.converge(running, self._sessions, wanted)
@@ -86,7 +87,7 @@ class Southbound:
 
         Nothing is read. Raises OlafError; then what the devices hold is unknown until :meth:`reconcile`.
         """
-        assert self._running is not None
+        self._check_answers()
         stays = _unchanged(before, after)
         bridged = self._bridged(before, after, stays, macs)
         leaving = self._settling.leaving(before, after)
@@ -174,7 +175,7 @@ class Southbound:
         return self._check is not None
 
     def begin_check(self, clusters: Iterable[Cluster]) -> None:
-        """Compare the devices with these clusters, each made when it is asked for, while changes go on;
+        """Compare the devices with these clusters, each made when it is requested, while changes go on;
         :meth:`finish_check` repairs."""
         assert self._running is not None
         testbed = self._site.testbed
@@ -274,6 +275,10 @@ class Southbound:
         if running is None:
             raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
         return running.queues
+
+    def _check_answers(self) -> None:
+        """Raises OlafError at once where the engine is stopped: calls to its devices would time out."""
+        of_root(self._queues()).read("occupancy")
 
     def _end_check(self) -> None:
         if self._check is not None:

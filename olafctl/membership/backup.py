@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.ground import Ground
+from olafctl.membership.interface import MembershipStore, Row
 from olafctl.membership.membership import Membership
 from olafctl.membership.merge import misfits
-from olafctl.membership.store import MembershipStore, Row
+from olafswitch.errors import BadInput, OlafError, Problem
 
 VERSION = 1
 _NONCE = "nonce/"

@@ -1,7 +1,7 @@
 """Index ranges of one queue: each cluster has consecutive indices, one for each segment of its model. Other
 numbers of a membership are given out likewise, one at a time."""
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 
 class IndexRanges:
@@ -15,6 +15,12 @@ class IndexRanges:
         self.size = size
         self._free = {0: size}
         """First index of each free run → its length; no two runs touch."""
+
+    def copy(self) -> "IndexRanges":
+        """The same ranges, to be taken and given back without touching these."""
+        same = IndexRanges(self.size)
+        same._free = dict(self._free)
+        return same
 
     @property
     def free(self) -> int:
@@ -31,13 +37,13 @@ class IndexRanges:
         return max(self._free.values(), default=0)
 
     def least(self) -> int | None:
-        """The least that is free; None when there is none."""
+        """The least that is free; None when none is."""
         return min(self._free, default=None)
 
     def take(self, count: int) -> int:
         """The first of ``count`` consecutive indices, no longer free.
 
-        Raises BadInput when there is no such run.
+        Raises BadInput when no such run is free.
         """
         fitting = [(length, first) for first, length in self._free.items() if length >= count]
         if not fitting:

@@ -5,15 +5,16 @@ Keys are ``cluster/NAME``, ``member/NAME``, ``nonce/CLUSTER/ADDRESS`` (the newes
 a store has rows of clusters and members: :func:`parsed` and :func:`rows` are the way from there and to there.
 """
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits
 from olafctl.membership.indices import IndexRanges
 from olafctl.membership.model import Cluster, Member, Row
+from olafswitch.errors import BadInput, Problem
 
 Change = dict[str, Cluster | Member | Row | None]
 _CLUSTER, _MEMBER = "cluster", "member"
@@ -64,7 +65,7 @@ class Membership:
 
     def __init__(self, indices: int, rows: Mapping[str, Row]) -> None:
         """``indices`` are the queue's; ``rows`` what was stored. Raises KeyError, TypeError or ValueError
-        when these are no membership of such a queue."""
+        when they do not fit such a queue."""
         self.clusters: dict[str, Cluster] = {}
         """With their members."""
         self.members: dict[str, Member] = {}
@@ -73,13 +74,22 @@ class Membership:
         self.macs: Counter[str] = Counter()
         """The number of members by MAC address."""
         self.indices = IndexRanges(indices)
-        self.resting: set[tuple[int, int]] = set()
-        """Ranges (first, count) of clusters that are gone, for as long as updates of theirs may wait."""
+        self.draining: set[tuple[int, int]] = set()
+        """Ranges (first, last) of deleted clusters, for as long as their updates may wait in a queue."""
         self.cluster_numbers = IndexRanges(limits.CLUSTERS)
         self.replicas = IndexRanges(limits.WORKERS + 1)
         self.replicas.claim(0)
         self._by_address: dict[IPv4Address, Member] = {}
         self.apply(parsed(rows))
+
+    def copy(self) -> "Membership":
+        """One to which changes can be applied without touching this one."""
+        same = copy.copy(self)
+        same.members, same.rows, same.macs = dict(self.members), dict(self.rows), Counter(self.macs)
+        same.draining, same._by_address = set(self.draining), dict(self._by_address)
+        same.indices, same.cluster_numbers = self.indices.copy(), self.cluster_numbers.copy()
+        same.replicas = self.replicas.copy()
+        return same
 
     def apply(self, change: Change) -> None:
         """Carry a change out. Raises ValueError for one that cannot be."""
@@ -92,7 +102,7 @@ class Membership:
             elif prefix == _CLUSTER and name in self.clusters:
                 cluster = self.clusters[name]
                 self.cluster_numbers.give_back(cluster.number)
-                self.resting.add((cluster.first, cluster.segments))
+                self.draining.add((cluster.first, cluster.last))
             else:
                 self.rows.pop(key, None)
         for key, value in change.items():
@@ -106,7 +116,7 @@ class Membership:
 
     def after(self, change: Change) -> dict[str, Cluster]:
         """The clusters as a change leaves them, with their members. Raises ValueError for a member of a
-        cluster that there is not."""
+        cluster that does not exist."""
         clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
         """By cluster, those of the clusters whose members change."""
@@ -133,47 +143,48 @@ class Membership:
                 workers = tuple(sorted(everyone.values(), key=lambda each: each.replica))
                 clusters[name] = replace(clusters[name], workers=workers)
             elif everyone:
-                raise ValueError(f"{next(iter(everyone))} is a member of {name!r}, which there is not")
+                raise ValueError(f"{next(iter(everyone))} is a member of {name!r}, which does not exist")
         return clusters
 
-    def rested(self, resting: tuple[int, int]) -> None:
-        """No update of these indices waits any more: others may have them."""
-        self.resting.discard(resting)
-        self.indices.give_back(*resting)
+    def drained(self, indices: tuple[int, int]) -> None:
+        """No update of these indices, first to last, waits any more: other clusters may have them."""
+        self.draining.discard(indices)
+        first, last = indices
+        self.indices.give_back(first, last - first + 1)
 
-    def rest(self) -> None:
-        """Let all free indices rest, because it is not known what waits in the queue."""
+    def drain_free(self) -> None:
+        """Let all free indices drain, because it is not known what waits in the queue."""
         for first, count in self.indices.runs():
             self.indices.claim(first, count)
-            self.resting.add((first, count))
+            self.draining.add((first, first + count - 1))
 
     def at(self, address: IPv4Address) -> Member | None:
         """The member with this address."""
         return self._by_address.get(address)
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster of this name, or of this number. Raises BadInput when there is none."""
+        """The cluster of this name, or of this number. Raises BadInput when it does not exist."""
         if name in self.clusters:
             return self.clusters[name]
         for cluster in self.clusters.values():
             if name == str(cluster.number):
                 return cluster
         known = ", ".join(sorted(self.clusters)[:10]) or "none"
-        raise BadInput(Problem(f"there is no cluster {name!r}", remedy=f"clusters: {known}"))
+        raise BadInput(Problem(f"cluster {name!r} does not exist", remedy=f"clusters: {known}"))
 
     def member(self, name: str) -> Member:
-        """The member of this name. Raises BadInput when there is none."""
+        """The member of this name. Raises BadInput when it does not exist."""
         if name not in self.members:
-            raise BadInput(Problem(f"there is no worker {name!r}", remedy="see olafctl cluster list"))
+            raise BadInput(Problem(f"worker {name!r} does not exist", remedy="see olafctl cluster list"))
         return self.members[name]
 
-    def behind(self, mac: str, but: str) -> Member | None:
-        """A member with this MAC address other than the one called ``but``."""
+    def other_with_mac(self, mac: str, name: str) -> Member | None:
+        """A member with this MAC address other than the one called ``name``."""
         if self.macs[mac] == 0:
             return None
-        return next((each for each in self.members.values() if each.mac == mac and each.name != but), None)
+        return next((each for each in self.members.values() if each.mac == mac and each.name != name), None)
 
-    def those(self, names: Iterable[str]) -> tuple[Cluster, ...]:
+    def clusters_named(self, names: Iterable[str]) -> tuple[Cluster, ...]:
         """The clusters of these names that exist."""
         return tuple(self.clusters[name] for name in names if name in self.clusters)
 
@@ -183,8 +194,8 @@ class Membership:
 
     def _put(self, cluster: Cluster) -> None:
         self.cluster_numbers.claim(cluster.number)
-        if (cluster.first, cluster.segments) in self.resting:  # it was only changed
-            self.resting.discard((cluster.first, cluster.segments))
+        if (cluster.first, cluster.last) in self.draining:  # it was only changed
+            self.draining.discard((cluster.first, cluster.last))
         else:
             self.indices.claim(cluster.first, cluster.segments)
 
@@ -205,7 +216,7 @@ class Membership:
 
 
 def affected(membership: Membership, change: Change) -> set[str]:
-    """The clusters whose tables a change may touch, asked before it is applied."""
+    """The clusters whose tables a change may touch, known before it is applied."""
     names = set()
     for key, value in change.items():
         prefix, _, name = key.partition("/")

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership import rules
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Membership, cluster_key, member_key, rows_of
 from olafctl.membership.model import Cluster, Host, Member, Row
 from olafctl.membership.operations import MemberWish, Operation, Operations
+from olafswitch.errors import BadInput, Problem
 
 _OF_CLUSTER = ("mode", "threshold", "reward_threshold", "staleness_bound", "epoch", "objective", "period")
 _OF_MEMBER = ("port", "mac", "ip", "udp_port", "worker_id")
@@ -59,22 +59,22 @@ def misfits(membership: Membership, ground: Ground) -> Iterator[str]:
     for cluster in clusters:
         if cluster.segments != (needed := ground.segments(cluster.values)):
             yield f"{cluster.name} has {cluster.segments} indices, and its model takes {needed}"
-        # H is held against the members when it is asked for: they may always leave.
-        yield from _told(cluster.name, rules.of_cluster(replace(cluster, threshold=0), ground))
+        # H is held against the members when it is requested: they may always leave.
+        yield from _with_name(cluster.name, rules.of_cluster(replace(cluster, threshold=0), ground))
         ids: dict[int, str] = {}
         for worker in cluster.workers:
-            yield from _told(worker.name, rules.of_worker_id(worker.worker_id, ids))
+            yield from _with_name(worker.name, rules.of_worker_id(worker.worker_id, ids))
             ids[worker.worker_id] = worker.name
     for member in members:
-        yield from _told(member.name, rules.of_member(member, ground))
+        yield from _with_name(member.name, rules.of_member(member, ground))
     owners: dict[str, Member] = {}
     for member in members:
-        yield from _told(member.name, rules.of_mac(member, owners.setdefault(member.mac, member)))
+        yield from _with_name(member.name, rules.of_mac(member, owners.setdefault(member.mac, member)))
     for problem in rules.of_tables(ground, len(clusters), len(members)):
         yield problem.what
 
 
-def _told(name: str, problems: Iterable[Problem]) -> Iterator[str]:
+def _with_name(name: str, problems: Iterable[Problem]) -> Iterator[str]:
     return (f"{name}: {problem.what}" for problem in problems)
 
 
@@ -95,8 +95,8 @@ def _edit(membership: Membership, old: Sequence[Cluster], new: Sequence[Cluster]
         for cluster in gone:
             if not cluster.workers:
                 do(ask.delete_cluster(cluster.name))
-        for resting in sorted(membership.resting):  # a deploy clears what waits of a job that is gone
-            membership.rested(resting)
+        for indices in sorted(membership.draining):  # a deploy clears what waits of a job that is gone
+            membership.drained(indices)
         return [cluster for cluster in gone if cluster.workers]
 
     delete_empty()

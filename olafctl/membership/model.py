@@ -21,6 +21,7 @@ class Kind(StrEnum):
 
     WORKER = "worker"
     SWITCH = "switch"
+    PLAYER = "player"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Member(Host):
-    """A member of a cluster: a worker, or a switch with workers of its own."""
+    """A member of a cluster: a worker, a player of its weights, or a switch with workers of its own."""
 
     cluster: str
     parent: str

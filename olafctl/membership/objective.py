@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 _TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Objective:
-    """A kind, its bound in ns, and the clusters it speaks of (empty: all of them).
+    """A kind, its bound in ns, and the clusters it covers (empty: all of them).
 
     A cluster without any peak within the horizon satisfies neither fairness nor an average: starved.
     """
@@ -55,14 +55,21 @@ def objective(text: str) -> Objective:
     """``fairness<=0.1ms``, ``peak<=200ms@a,b``, ``average<=…``, ``loss-free``. Raises BadInput."""
     match = _OBJECTIVE.fullmatch(text.strip())
     kinds = ", ".join(kind.value for kind in Kind)
+    if re.match(r"[a-z-]+\s*@.*(<=|≤)", text.strip()):
+        remedy = "as in peak<=10ms@a,b"
+        raise BadInput(Problem(f"{text!r} names the clusters before the bound", "objective", remedy))
     if match is None or match[1] not in set(Kind):
         raise BadInput(
-            Problem(f"{text!r} is not an objective", "objective", f"known: {kinds}; as in fairness<=0.1ms")
+            Problem(
+                f"{text!r} is not an objective",
+                "objective",
+                f"known: {kinds}; as in fairness<=0.1ms, or peak<=10ms@a,b",
+            )
         )
     kind, bound = Kind(match[1]), match[2]
     if (bound is None) != (kind is Kind.LOSS_FREE):
-        said = "takes no bound" if bound else "needs a bound"
-        raise BadInput(Problem(f"{kind} {said}", "objective", "as in peak<=200ms, or loss-free"))
+        wrong = "takes no bound" if bound else "needs a bound"
+        raise BadInput(Problem(f"{kind} {wrong}", "objective", "as in peak<=200ms, or loss-free"))
     names = tuple(name.strip() for name in match[3].split(",")) if match[3] else ()
     return Objective(kind, time(bound, "objective") if bound else Fraction(0), names)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from olafctl import quantities
-from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits, rules
 from olafctl.membership.ground import Ground
 from olafctl.membership.membership import Change, Membership, cluster_key, member_key
@@ -19,6 +18,7 @@ from olafctl.queue.registers import Command
 from olafctl.wire.geometry import MEMBERS, segment_values
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, Problem
 
 _EPOCH = "meta/epoch"
 
@@ -42,7 +42,7 @@ Operation = Callable[[Membership], Planned]
 
 @dataclass(frozen=True)
 class MemberWish:
-    """A member as it is asked for."""
+    """A member as it is requested."""
 
     cluster: str
     ip: IPv4Address
@@ -79,16 +79,16 @@ class Operations:
                 raise BadInput(Problem(what, "name", "choose another name"))
             epoch = (int(membership.rows.get(_EPOCH, {"last": 0})["last"]) + 1) % limits.EPOCHS
             segments = self._ground.segments(wish.values)
-            asked = replace(wish, segments=segments, epoch=epoch)
-            require(rules.of_cluster(asked, self._ground))
-            require(rules.of_threshold(asked, self._ground))
+            wanted = replace(wish, segments=segments, epoch=epoch)
+            require(rules.of_cluster(wanted, self._ground))
+            require(rules.of_threshold(wanted, self._ground))
             number = membership.cluster_numbers.least()
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"
                 raise NoRoom(Problem(what, remedy="delete a cluster, or use a second engine"))
             first = _indices(membership, segments)
             membership.indices.give_back(first, segments)
-            cluster = replace(asked, number=number, first=first)
+            cluster = replace(wanted, number=number, first=first)
             change: Change = {cluster_key(wish.name): cluster, _EPOCH: {"last": epoch}}
             return Planned(change, cluster.shown(), [(Command.RESET, first, cluster.last)])
 
@@ -178,7 +178,7 @@ class Operations:
             name = wish.name or str(wish.ip)
             there = membership.at(wish.ip)
             again = there is not None and (there.name, there.cluster) == (name, cluster.name)
-            asked = Member(
+            wanted = Member(
                 name=name,
                 cluster=cluster.name,
                 kind=wish.kind,
@@ -192,21 +192,21 @@ class Operations:
                 replica=there.replica if again and there else 0,
                 lease=wish.lease,
             )
-            require(rules.of_member(asked, self._ground))
+            require(rules.of_member(wanted, self._ground))
             if not again:
-                _check_unique(membership, asked)
-            _check_mac(membership, asked)
+                _check_unique(membership, wanted)
+            _check_mac(membership, wanted)
             if not again:
-                _check_worker_id(cluster, asked)
+                _check_worker_id(cluster, wanted)
                 room = rules.of_tables(self._ground, len(membership.clusters), len(membership.members) + 1)
                 if full := tuple(room):
                     raise NoRoom(*full)
                 replica = membership.replicas.least()
                 assert replica is not None
-                asked = replace(asked, replica=replica)
-            self._check_cluster_with(cluster, asked)
-            change: Change = {} if asked == there else {member_key(name): asked}
-            return Planned(change, asked.to_row())
+                wanted = replace(wanted, replica=replica)
+            self._check_cluster_with(cluster, wanted)
+            change: Change = {} if wanted == there else {member_key(name): wanted}
+            return Planned(change, wanted.to_row())
 
         return admit
 
@@ -267,10 +267,11 @@ class Operations:
 
     def _check_fit(self, wish: MemberWish, cluster: Cluster) -> None:
         """Raises BadInput when the member's model or its path does not fit the cluster."""
-        if wish.values and cluster.values and wish.values != cluster.values:
-            what = f"a model of {wish.values} values, but {cluster.name!r} trains one of {cluster.values}"
-            raise BadInput(Problem(what, "values", "join with the cluster's model"))
         most = segment_values(self._ground.beats)
+        if wish.values and (wish.values != cluster.values if cluster.values else wish.values > most):
+            known = f"one of {cluster.values}" if cluster.values else f"one segment, of up to {most}"
+            what = f"a model of {wish.values} values, but {cluster.name!r} trains {known}"
+            raise rules.WrongModel(Problem(what, "values", "join with the cluster's model"))
         packet = GRADIENT_OFFSET - ETHERNET.size + 4 * min(cluster.values or most, most)
         if wish.mtu and wish.mtu < packet:
             what = f"an MTU of {wish.mtu} bytes, but updates of {cluster.name!r} take {packet}"
@@ -314,7 +315,7 @@ def _check_unique(membership: Membership, member: Member) -> None:
 
 
 def _check_mac(membership: Membership, member: Member) -> None:
-    other = membership.behind(member.mac, member.name)
+    other = membership.other_with_mac(member.mac, member.name)
     if other is not None:
         require(rules.of_mac(member, other))
 
@@ -333,8 +334,8 @@ def _indices(membership: Membership, count: int) -> int:
     try:
         return membership.indices.take(count)
     except BadInput as error:
-        if not membership.resting:
+        if not membership.draining:
             raise
-        rest = sum(size for _, size in membership.resting)
-        what = f"{rest} more indices are free when the updates of deleted clusters have left the queue"
+        waiting = sum(last - first + 1 for first, last in membership.draining)
+        what = f"{waiting} more indices are free when the updates of deleted clusters have left the queue"
         raise NoRoom(*error.problems, Problem(what, remedy="ask again in a moment")) from None

@@ -6,14 +6,14 @@ Each rule gives the problems it finds; ``where`` of a problem is the field.
 from collections.abc import Iterable, Iterator, Mapping
 
 from olafctl import quantities
-from olafctl.errors import BadInput, Problem
 from olafctl.membership import limits
 from olafctl.membership.ground import Ground
-from olafctl.membership.model import Cluster, Host, Member
+from olafctl.membership.model import Cluster, Host, Kind, Member
 from olafctl.membership.objective import objective
 from olafctl.queue.staleness import GREATEST_BOUND
 from olafctl.wire.geometry import MEMBERS, THRESHOLD_MOST, WINDOW
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, Problem
 
 _KEY_BYTES = 16
 _SUMMING = "H and partial sums are of the modes iswitch and iswitch-async alone"
@@ -21,6 +21,10 @@ _SUMMING = "H and partial sums are of the modes iswitch and iswitch-async alone"
 
 class NoRoom(BadInput):
     """A table, a cluster or the queue is full."""
+
+
+class WrongModel(BadInput):
+    """A member's model is not its cluster's."""
 
 
 def require(problems: Iterable[Problem]) -> None:
@@ -45,7 +49,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """An H as it is asked for: a sum must be able to come to its end with the members there are."""
+    """An H as it is requested: a sum must be able to come to its end with the members there are."""
     mode, workers = ground.mode_of(cluster), len(cluster.workers)
     most = workers * (WINDOW if mode is Mode.ISWITCH_ASYNC else 1)
     if cluster.threshold and not mode.sums:
@@ -85,8 +89,8 @@ def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
     if not 1 <= member.udp_port <= 65535:
         yield Problem(f"UDP port {member.udp_port}", "udp_port", "give 1 … 65535")
     if not quantities.is_host(member.ip):
-        yield Problem(f"{member.ip} is no host's address", "ip", "give the worker's own address")
-    if ground.is_tree and member.ip in limits.BETWEEN_ENGINES:
+        yield Problem(f"{member.ip} is not a host's address", "ip", "give the worker's own address")
+    if member.ip in limits.BETWEEN_ENGINES:
         what = f"{member.ip}, but engines use {limits.BETWEEN_ENGINES} among themselves"
         yield Problem(what, "ip", "give the worker an address of its own network")
     try:
@@ -105,7 +109,7 @@ def of_port(port: int, ground: Ground) -> Iterator[Problem]:
     """Whether there is such a front port."""
     if port not in ground.engine_at:
         ports = ", ".join(str(each) for each in sorted(ground.engine_at)[:10])
-        yield Problem(f"there is no front port {port}", "port", f"front ports: {ports}")
+        yield Problem(f"front port {port} does not exist", "port", f"front ports: {ports}")
 
 
 def of_mac(member: Host, other: Host) -> Iterator[Problem]:
@@ -128,7 +132,7 @@ def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:
     """Whether the pipeline's tables hold so many."""
     hosts = members + len(ground.hosts) + 1
     for table, entries, size in (
-        ("workers", members + clusters * ground.between, limits.WORKERS),
+        ("workers", hosts + clusters * ground.between, limits.WORKERS),
         ("forwarding", hosts + ground.routes, limits.FORWARDING),
         ("bridging", hosts + 1, limits.BRIDGING),
     ):
@@ -154,17 +158,17 @@ def _key(key: str) -> Iterator[Problem]:
     except ValueError:
         long_enough = False
     if not long_enough:
-        yield Problem("is no key", "key", "give at least 32 hexadecimal digits")
+        yield Problem("is not a key", "key", "give at least 32 hexadecimal digits")
 
 
 def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     """Whether any members could make a result of so many updates."""
     if ground.mode_of(cluster) is Mode.ISWITCH_ASYNC:
-        most, told = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
+        most, why = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
     else:
-        most, told = MEMBERS.default, f"an index tells {MEMBERS.default} apart"
+        most, why = MEMBERS.default, f"an index distinguishes {MEMBERS.default}"
     if not 0 <= cluster.threshold <= most:
-        what = f"{cluster.threshold} updates can never make a result: {told}"
+        what = f"{cluster.threshold} updates can never make a result: {why}"
         yield Problem(what, "threshold", f"give 1 … {most}, or 0 for all members")
 
 
@@ -178,7 +182,7 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         remedy = "give the engine one in its testbed: address: 10.0.0.250"
         yield Problem(f"{mode} needs an address to send to", "mode", remedy)
     if workers > MEMBERS.default:
-        what = f"{workers} workers, but an index tells {MEMBERS.default} members apart"
+        what = f"{workers} workers, but an index distinguishes {MEMBERS.default} members"
         yield Problem(what, "cluster", "make several clusters of it")
     if mode is Mode.ISWITCH and cluster.is_spread and cluster.threshold not in (0, workers):
         where = f"{cluster.name}, whose workers are at several engines"
@@ -212,7 +216,7 @@ def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     text = repr(cluster.objective)
     if ground.is_tree:
         what = f"{text} cannot be proven: the verifier knows one queue, and updates pass several here"
-        yield Problem(what, "objective", "leave it out; `olafctl simulate` shows ages over a tree")
+        yield Problem(what, "objective", "leave it out; `olaflab simulate` shows ages over a tree")
     elif not ground.is_limited:
         what = f"{text} is about a queue, but the engine's output has no rate"
         yield Problem(what, "objective", "give the engine an output_rate")
@@ -237,6 +241,12 @@ def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     if cluster.staleness_bound is not None:
         what = f"cluster {cluster.name!r} has a staleness bound, which drops updates that the proof counts"
         yield Problem(what, "staleness_bound", "set it off, or leave the objective out")
+    for member in cluster.workers:
+        if member.kind is Kind.SWITCH:
+            what = (
+                f"{member.name} of {cluster.name!r} is a switch, and it is not known how many send behind it"
+            )
+            yield Problem(what, "role", "let its workers join by themselves, or leave the objective out")
     if not cluster.period:
         what = f"it is not known how often the workers of {cluster.name!r} send"
         yield Problem(what, "period", "create it with a period, or leave the objective out")

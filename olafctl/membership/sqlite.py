@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.membership.store import HERE, Compacted, Event, Row, Rows
+from olafctl.membership.interface import HERE, Compacted, Event, Row, Rows
+from olafswitch.errors import OlafError, Problem
 
 FILE = "membership.db"
 _VERSION = 2
@@ -64,7 +64,7 @@ class Damaged(OlafError):
 
 
 class SqliteStore:
-    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.interface.MembershipStore`. Any thread may call it."""
 
     def __init__(self, folder: Path, *, kept: int = _KEPT, reads: bool = False) -> None:
         """Open the database in ``folder``, which is made; ``kept`` events of history stay. One that only
@@ -192,7 +192,7 @@ class SqliteStore:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            # The low byte of SQLite's code is its kind; a row that is no JSON has none.
+            # The low byte of SQLite's code is its kind; a row that is not JSON has none.
             kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
             if kind in _BROKEN or isinstance(error, ValueError):
                 raise Damaged(Problem(f"is damaged: {error}", str(self._path), _REMEDY)) from error

@@ -2,7 +2,7 @@
 
 The Verilog decode (``hdl/olaf_registers.vh``), the table in ``docs/registers.md`` and the accessor below
 come from :data:`REGISTERS`; nothing else states a register's name, offset or reset value.
-``olafctl generate`` writes the first two.
+``olaflab generate`` writes the first two.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from itertools import groupby
 
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.wire import modes
 from olafctl.wire.layouts import BEAT_BYTES, LANES
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, OlafError, Problem
 
 CLOCK_HZ = 250_000_000
 IDENTITY = 0x4F4C4146  # "OLAF"
@@ -201,7 +201,7 @@ REGISTERS: tuple[Register, ...] = (
         0x0D4,
         Access.LIVE,
         0,
-        "of the last GET: the newest version that an ACK told of; bit 16: one did",
+        "of the last GET: the newest version that an ACK carried; bit 16: one did",
     ),
     *_counters(
         0x100,
@@ -318,7 +318,7 @@ class QueueRegisters:
     def read(self, name: str) -> int:
         """The value now; status and counters by way of a snapshot.
 
-        Raises BadInput when there is no such register, or indices differ in a setting that is asked of all.
+        Raises BadInput when the register does not exist, or indices differ in a setting that all share.
         """
         if name in OF_EVERY_INDEX:
             return self._common(name)
@@ -330,7 +330,7 @@ class QueueRegisters:
     def write(self, name: str, value: int) -> None:
         """Set a setting, or act on a pulse register.
 
-        Raises BadInput when there is no such register, it cannot be written, or ``value`` is not 32 bits.
+        Raises BadInput when the register does not exist, it cannot be written, or ``value`` is not 32 bits.
         """
         if name in OF_EVERY_INDEX:
             for settings, run in groupby(range(self.read("indices")), key=self.settings_of):
@@ -364,7 +364,7 @@ class QueueRegisters:
         self.command(Command.SET, first, last)
 
     def settings_of(self, index: int) -> IndexSettings:
-        """The settings of an index. Raises BadInput when there is no such index."""
+        """The settings of an index. Raises BadInput when the index does not exist."""
         self.command(Command.GET, index, index)
         mode = self.read("get_mode")
         return IndexSettings(
@@ -436,5 +436,5 @@ def is_staging(name: str) -> bool:
 
 def _named(name: str) -> Register:
     if name not in BY_NAME:
-        raise BadInput(Problem(f"there is no register {name!r}", remedy="see docs/registers.md"))
+        raise BadInput(Problem(f"register {name!r} does not exist", remedy="see docs/registers.md"))
     return BY_NAME[name]

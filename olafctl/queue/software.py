@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.toolchain import cxx, run
 from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olafswitch.toolchain import cxx, run
 
 NATIVE = Path(__file__).parent / "native"
 _SOURCE = NATIVE / "software_queue.cpp"

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olafctl import cache, paths
+from olafctl import paths
 from olafctl.queue import verilog
-from olafctl.toolchain import Compiler, cxx, run, unit, verilator_root
 from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olafswitch.toolchain import Compiler, cxx, run, unit, verilator_root
 
 Progress = Callable[[str], None]
 
@@ -49,7 +50,7 @@ class _Design:
 def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
     """The shared library for ``geometry``, from the cache or built now (half a minute).
 
-    ``progress`` is told each step.
+    ``progress`` gets each step.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
     fit the modules or the build fails.
     """

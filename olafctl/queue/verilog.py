@@ -5,13 +5,14 @@ import re
 import subprocess
 from pathlib import Path
 
-from olafctl import cache, paths
-from olafctl.errors import OlafError, Problem
+from olafctl import paths
 from olafctl.queue.registers import ADDRESS_BITS
 from olafctl.templates import fill
-from olafctl.toolchain import verilator_root
 from olafctl.wire import layouts
 from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olafswitch.errors import OlafError, Problem
+from olafswitch.toolchain import verilator_root
 
 INSTANCE = "olaf_instance.v"
 """The file that comes from a template; all others are plain."""
@@ -48,7 +49,7 @@ def check(rendered: Path) -> None:
         check=False,
         env={**os.environ, "VERILATOR_ROOT": str(root)},
     )
-    # What Verilator says of the plain modules alone is no misfit.
+    # A warning about the plain modules alone is not a misfit.
     found = [match for match in _PLACED.finditer(done.stderr) if match["where"].startswith(str(rendered))]
     if found:
         raise OlafError(*(Problem(each["what"], each["where"], "correct the template") for each in found))

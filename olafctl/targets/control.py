@@ -2,21 +2,31 @@
 
 import json
 import logging
+import select
 import socket
+import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.ports import unix
+import psutil
+
+from olafctl.targets.processes import STOPPED
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.ports import unix
 
 _LONGEST_LINE = 1 << 20
 _TIMEOUT = 30.0
+_LOOK_AGAIN = 1.0
+"""How often it is looked whether a process that does not answer yet was stopped meanwhile, in seconds."""
 _TRY_AGAIN = 0.25
 """Seconds until connections are accepted again after the process ran out of descriptors or memory."""
 _log = logging.getLogger(__name__)
+
+_CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 Handler = Callable[[dict[str, Any]], Any]
 TakeOver = Callable[[socket.socket], None]
@@ -73,7 +83,7 @@ class ControlServer:
             if name in self._take_overs:
                 return {"value": None}, self._take_overs[name]
             if name not in self._handlers:
-                raise BadInput(Problem(f"there is no request {name!r}", "control socket"))
+                raise BadInput(Problem(f"request {name!r} does not exist", "control socket"))
             return {"value": self._handlers[name](request)}, None
         except OlafError as error:
             return {"problems": [vars(problem) for problem in error.problems]}, None
@@ -104,14 +114,17 @@ def take_over(path: Path, name: str) -> socket.socket:
 
 def _connected(path: Path) -> socket.socket:
     try:
-        return unix.connect(path, socket.SOCK_STREAM, _TIMEOUT)
+        return unix.connect(path, socket.SOCK_STREAM, _LOOK_AGAIN)
     except OSError as error:
         raise _silent(path, error) from error
 
 
 def _exchange(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
     try:
+        _check_runs(peer, path)
         peer.sendall(json.dumps(request).encode() + b"\n")
+        _await_answer(peer, path)
+        peer.settimeout(_TIMEOUT)
         line = _read_line(peer)
         answer = json.loads(line)
     except (OSError, ValueError) as error:
@@ -119,6 +132,25 @@ def _exchange(peer: socket.socket, path: Path, request: dict[str, Any]) -> Any:
     if "problems" in answer:
         raise OlafError(*(Problem(**problem) for problem in answer["problems"]))
     return answer["value"]
+
+
+def _await_answer(peer: socket.socket, path: Path) -> None:
+    """Raises OlafError when the process is stopped meanwhile, and TimeoutError."""
+    end = time.monotonic() + _TIMEOUT
+    while not select.select([peer], [], [], _LOOK_AGAIN)[0]:
+        _check_runs(peer, path)
+        if time.monotonic() > end:
+            raise TimeoutError("timed out")
+
+
+def _check_runs(peer: socket.socket, path: Path) -> None:
+    """Raises OlafError when the process at the other end was stopped by a signal: it would not answer."""
+    number, _, _ = _CREDENTIALS.unpack(
+        peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    with suppress(psutil.Error):
+        if psutil.Process(number).status() in STOPPED:
+            raise OlafError(Problem("is stopped", str(path), f"kill -CONT {number} lets it go on"))
 
 
 def _silent(path: Path, error: Exception) -> OlafError:

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.netem import Impairment
-from olafctl.ports.transport import Transport
+from olafctl.network.netem import Impairment
 from olafctl.targets import front_ports, processes, rendered
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Device, Progress, device_name
 from olafctl.testbed.model import Engine, Link, Testbed
 from olafctl.testbed.topology import Topology
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.transport import Transport
 
 _RECORD = "deployment.json"
 

@@ -6,17 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces, netem, nic
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.namespace import exists
-from olafctl.ports.netem import Impairment
-from olafctl.ports.pcap import why_not_written
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces, netem, nic
+from olafctl.network.netem import Impairment
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Port, Testbed
 from olafctl.testbed.ports import interface_of, pcap_files
 from olafctl.wire.layouts import BEAT_BYTES
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.namespace import exists
+from olafswitch.ports.pcap import why_not_written
+from olafswitch.ports.transport import Transport
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 _NO_IMPAIRMENT = "take impair out of the port, or deploy where there is netem"
@@ -73,7 +73,7 @@ def notes(testbed: Testbed) -> Iterator[str]:
 
 
 def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
-    """The front ports of ``testbed`` deployed in ``state``; a fallback is told to ``progress``.
+    """The front ports of ``testbed`` deployed in ``state``; ``progress`` gets each fallback.
 
     Raises OlafError with :func:`problems`.
     """
@@ -233,7 +233,7 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
     if port.transport is Transport.PCAP and port.folders:
         # A capture stays, and so would a folder that was made for it by mistake.
         yield Problem(
-            f"there is no folder {port.folders[-1]}", where, "make it, or give the port another path"
+            f"folder {port.folders[-1]} does not exist", where, "make it, or give the port another path"
         )
         return
     for name in port.files:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from olafctl.errors import Problem
-from olafctl.ports.attachment import Attachment
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import Problem
+from olafswitch.ports.attachment import Attachment
 
 _T = TypeVar("_T")
 Progress = Callable[[str], None]
@@ -88,7 +88,7 @@ class Registers(Protocol):
     """The queue's registers by name, as the register map defines them."""
 
     permit: Callable[[], None]
-    """Asked before each write, and raises OlafError where that is not allowed: nothing at the queue tells an
+    """Called before each write; raises OlafError where that is not allowed: the queue cannot distinguish an
     earlier controller from a later one, as election ids do at the devices."""
 
     def read(self, name: str) -> int: ...

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from olafctl import cache, paths
+from olafctl import paths
 from olafctl.membership import limits
 from olafctl.templates import fill
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
+from olafswitch import cache
 
 
 def folder(testbed: Testbed) -> Path:

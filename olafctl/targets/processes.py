@@ -19,10 +19,10 @@ from typing import Any
 
 import psutil
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces
-from olafctl.ports.ip import HOST, OWNER
-from olafctl.ports.namespace import processes_in
+from olafctl.network import interfaces
+from olafctl.network.ip import HOST, OWNER
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.namespace import processes_in
 
 _TERMINATION_SECONDS = 5.0
 _LAST_LINES = 5
@@ -45,12 +45,12 @@ def spawn(
     argv: Sequence[str], state: Path, log: Path, pass_fds: Sequence[int] = (), folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
     """Start ``argv`` in a session of its own (and in ``folder``), its output going to ``log``; what becomes
-    of it is told by :func:`died`.
+    of it is reported by :func:`died`.
 
     Raises OlafError.
     """
     if shutil.which(argv[0]) is None:
-        raise OlafError(Problem("cannot be started: there is no such program", argv[0]))
+        raise OlafError(Problem("cannot be started: the program does not exist", argv[0]))
     mark = f"{OWNER}={state.resolve()}"
     try:
         with log.open("ab") as output:
@@ -92,11 +92,15 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
 
 
 def say_ready(descriptor: int | None, value: Any) -> None:
-    """In the started process: tell :func:`spawn_ready` ``value``. ``None``: no process waits for it."""
+    """In the started process: send :func:`spawn_ready` ``value``. ``None``: no process waits for it."""
     if descriptor is None:
         return
     with os.fdopen(descriptor, "w") as pipe:
         pipe.write(json.dumps(value) + "\n")
+
+
+STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+"""The states of a process that a signal, or a debugger, has stopped."""
 
 
 def of(state: Path) -> Sequence[psutil.Process]:
@@ -123,10 +127,10 @@ def died(state: Path) -> Sequence[str]:
     for life in sorted(state.glob(f"*{_LIFE}")):
         log = life.name.removesuffix(_LIFE)
         with suppress(OSError):
-            told = life.read_text().strip()
-            watcher = told.removeprefix("runs as ")
-            if watcher == told:
-                found.append(f"{told} (see {log})")
+            noted = life.read_text().strip()
+            watcher = noted.removeprefix("runs as ")
+            if watcher == noted:
+                found.append(f"{noted} (see {log})")
             elif not psutil.pid_exists(int(watcher)):
                 found.append(f"what wrote {log} exited without output")
     return found
@@ -137,7 +141,7 @@ def stopped(state: Path) -> Sequence[str]:
     found = []
     for process in of_engine(state):
         with suppress(psutil.Error):
-            if process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP):
+            if process.status() in STOPPED:
                 found.append(f"{_name(process.cmdline())} (kill -CONT {process.pid} lets it go on)")
     return found
 
@@ -160,7 +164,7 @@ def runs(process: psutil.Process) -> bool:
 
 
 def end_all(state: Path) -> None:
-    """End every process of ``state``: asked first, killed after 5 s.
+    """End every process of ``state``: SIGTERM first, killed after 5 s.
 
     Raises OlafError when one stays.
     """
@@ -169,7 +173,7 @@ def end_all(state: Path) -> None:
 
 
 def end_engine(state: Path) -> None:
-    """End the processes of ``state`` but its hosts' programs: asked first, killed after 5 s.
+    """End the processes of ``state`` but its hosts' programs: SIGTERM first, killed after 5 s.
 
     Raises OlafError when one stays.
     """
@@ -178,7 +182,7 @@ def end_engine(state: Path) -> None:
 
 
 def end_in(namespace: str) -> None:
-    """End every process in a network namespace: asked first, killed after 5 s.
+    """End every process in a network namespace: SIGTERM first, killed after 5 s.
 
     Raises OlafError when one stays.
     """

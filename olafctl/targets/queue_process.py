@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports.attachment import Attachment
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import IndexRange, Ranges
 from olafctl.targets import deployment, processes
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Device, TimedFrame, VirtualTime
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.attachment import Attachment
 
 SOCKET = "queue.sock"
 LOG = "queue.log"

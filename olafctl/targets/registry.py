@@ -12,8 +12,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from olafctl import targets
-from olafctl.errors import BadInput, Problem
 from olafctl.targets.interface import Target
+from olafswitch.errors import BadInput, Problem
 
 _GROUP = "olaf.targets"
 
@@ -26,10 +26,10 @@ def names() -> Sequence[str]:
 def get(name: str) -> Target:
     """The target ``name``.
 
-    Raises BadInput when there is none.
+    Raises BadInput when it does not exist.
     """
     if name not in names():
-        raise BadInput(Problem(f"there is no target {name!r}", "", f"one of: {', '.join(names())}"))
+        raise BadInput(Problem(f"target {name!r} does not exist", "", f"one of: {', '.join(names())}"))
     target: Target
     if name in _own():
         target = importlib.import_module(f"olafctl.targets.{name.replace('-', '_')}.target").TARGET

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from olafctl import cache
 from olafctl.queue import verilog
 from olafctl.targets import p4_sources as p4
-from olafctl.targets.engine.compile import engine_library
+from olafctl.targets.engine.compile import pipeline_library
 from olafctl.targets.interface import Build, Progress
 from olafctl.testbed.model import Engine, Testbed
+from olafswitch import cache
 
 BLOCKS = ("vnp4_1", "vnp4_2")
 _PARALLEL = 2
@@ -44,7 +44,7 @@ def build_pipeline(
         with ThreadPoolExecutor(_PARALLEL) as pool:
             # What takes longest first.
             work: list[Future[object]] = [pool.submit(queue, engine, progress) for engine in testbed.engines]
-            work.append(pool.submit(engine_library))
+            work.append(pool.submit(pipeline_library))
             work += [pool.submit(compile_block, source, folder, name) for name in BLOCKS]
             for part in work:
                 part.result()

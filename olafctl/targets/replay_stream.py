@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
-from olafctl.errors import OlafError, Problem
 from olafctl.targets.interface import Advanced, Spent, TimedFrame
+from olafswitch.errors import OlafError, Problem
 
 _RECORD = struct.Struct("=QII")
 _ANSWER = struct.Struct("=QQQ")
@@ -138,7 +138,7 @@ class _Records:
         self._peer = peer
         self._data = b""
         self.ended = False
-        """Whether the engine has said that the session is over."""
+        """Whether the engine has ended the session."""
 
     def receive(self) -> None:
         """Wait for more bytes. Raises OlafError when the engine has gone away."""

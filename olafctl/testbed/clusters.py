@@ -16,7 +16,7 @@ from olafctl.testbed.hosts import Directory
 from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Section, attempt
-from olafctl.wire.geometry import THRESHOLD_MOST, segment_values
+from olafctl.wire.geometry import BEATS, INDICES, THRESHOLD_MOST, segment_values
 from olafctl.wire.modes import Mode
 
 _worker_id = whole(0, (1 << 32) - 1)
@@ -50,7 +50,7 @@ def read(
     parent_at: Callable[[int], str],
 ) -> tuple[tuple[Cluster, ...], Mapping[str, Section]]:
     """The ``clusters`` field of the whole testbed, by number, and where each one is described, by name;
-    problems go to its report. ``parent_at`` tells the parent of a worker by its port."""
+    problems go to its report. ``parent_at`` gives the parent of a worker by its port."""
     reading = _Reading(engine, ports, directory, udp_port, parent_at)
     if not section.has("clusters") or section.is_empty("clusters"):
         what = "is empty" if section.has("clusters") else "is missing"
@@ -188,7 +188,10 @@ def _take_indices(entry: Section, reading: _Reading, segments: int) -> bool:
         entry.report.add(
             entry.own_place,
             f"{what} from index {first} on, but the engine tracks {reading.engine.indices} indices",
-            "raise engine.indices, or take clusters out",
+            "raise engine.indices, or take clusters out"
+            if first + segments <= INDICES.greatest
+            else f"no engine has more than {INDICES.greatest} indices: longer slots (engine.beats up to "
+            f"{BEATS.greatest}) make fewer segments, another engine takes other clusters",
         )
         return False
     reading.indices = first + segments

@@ -13,7 +13,7 @@ def read(section: Section, name: str = "engine") -> Engine:
     """The engine called ``name``; problems go to the section's report. The caller closes the section."""
     slots = _within(section, "slots")
     return Engine(
-        indices=section.value(_indices(section), power_of_two(INDICES.greatest), INDICES.default),
+        indices=section.value("indices", power_of_two(INDICES.greatest), INDICES.default),
         slots=slots,
         beats=_within(section, "beats"),
         adder_latency=_within(section, "adder_latency"),
@@ -28,13 +28,6 @@ def read(section: Section, name: str = "engine") -> Engine:
         address=section.value("address", quantities.ipv4, None),
         name=name,
     )
-
-
-def _indices(section: Section) -> str:
-    """The field that says how many indices there are: where every model has one segment, its clusters."""
-    if section.has("indices") and section.has("clusters"):
-        section.report.add(section.place("clusters"), "means the same as indices", "give one of them")
-    return "clusters" if section.has("clusters") else "indices"
 
 
 def _within(section: Section, parameter: str) -> int:

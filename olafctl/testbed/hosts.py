@@ -42,7 +42,7 @@ class Directory:
 
     def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
         """Note that ``host`` has ``value``; reports, and is False, when another has it already.
-        A MAC address of another one behind the same port is no problem."""
+        Another host behind the same port may have its MAC address."""
         place = section.place(field)
         if (field, value) in self._taken:
             owner, at = self._taken[field, value]

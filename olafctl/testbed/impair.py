@@ -1,6 +1,6 @@
 """``impair`` of a port: how bad the link behind it is."""
 
-from olafctl.ports.netem import Impairment
+from olafctl.network.netem import Impairment
 from olafctl.quantities import duration, percentage
 from olafctl.testbed import limits
 from olafctl.testbed.source import Section

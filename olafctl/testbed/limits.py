@@ -9,7 +9,7 @@ MAX_RATE = 128_000_000_000
 MIN_WINDOW = 4
 """ns: one clock cycle."""
 MAX_WINDOW = ((1 << 31) - 1) * 4
-"""ns: clock cycles below 2^31, so that ages can be told apart from their wrap."""
+"""ns: clock cycles below 2^31, so that ages differ from their wrap."""
 MIN_DELAY = 100
 """ns: how far engines may run ahead of each other in virtual time."""
 MAX_DELAY = 10**10
@@ -35,3 +35,5 @@ ITEMS = 4096
 PROBLEMS_SHOWN = 100
 PROBLEMS = 1000
 """With so many problems the reading ends."""
+PROBLEMS_OF_A_LINE = 3
+"""Problems of one line that are shown: the others mostly follow from these."""

@@ -127,7 +127,7 @@ class Links:
             self._halves.append(_Half(replace(cable, port=number), *ends[1 - here]))
 
     def _port(self, text: str) -> tuple[str, str] | None:
-        """``engine.port`` as its two parts; None when there is no such engine."""
+        """``engine.port`` as its two parts; None when the engine does not exist."""
         names = sorted((one.engine.name for one in self._engines), key=len, reverse=True)
         for name in names:
             if text.startswith(f"{name}."):
@@ -160,7 +160,7 @@ class Links:
         for half in self._halves:
             host = named.get(half.host)
             if host is None:
-                what = f"{quoted(half.host)} is no engine's port and no host"
+                what = f"{quoted(half.host)} is neither an engine's port nor a host"
                 top.report.add(half.place, what, _END_REMEDY)
             elif host.port not in (0, half.link.port):
                 what = f"{host.name} is at port {host.port}, not at port {half.link.port}"

@@ -16,7 +16,7 @@ from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
 
 _FIELDS = {"workers": "clusters", "forwarding": "routes", "bridging": "hosts"}
-"""Where there is too much of what a table holds."""
+"""The section with more entries than a table holds."""
 
 
 def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -> Testbed:
@@ -67,8 +67,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     )
     _check_servers(testbed, top)
     _check_own_addresses(declared, directory, report)
-    if len(declared) > 1:
-        _check_reserved(declared, [*servers, *workers, *others], directory, report)
+    _check_reserved(declared, [*servers, *workers, *others], directory, report)
     # What is wrong elsewhere may leave no tree.
     whole = testbed if not report.problems else replace(testbed, engines=(root,), links=())
     clusters.check(groups, entries, ground(whole))
@@ -124,7 +123,7 @@ def _check_own_addresses(declared: Sequence[Declared], directory: hosts.Director
 def _check_reserved(
     declared: Sequence[Declared], everyone: Sequence[Host], directory: hosts.Directory, report: Report
 ) -> None:
-    """Several engines have addresses among themselves, which nothing else may have."""
+    """Engines have addresses among themselves, which VNP4₁ believes of nothing else."""
     taken = [(one.engine.name, one.engine.address, one.address) for one in declared if one.engine.address]
     taken += [
         (host.name, host.ip, directory.place_of(host.ip)) for host in everyone if not host.ip.is_unspecified

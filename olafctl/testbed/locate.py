@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from olafctl import paths
-from olafctl.errors import BadInput, Problem
 from olafctl.quantities import brief
 from olafctl.testbed import limits
+from olafswitch.errors import BadInput, Problem
 
 
 def locate(given: str) -> Path:
     """The file at path ``given``, else the shipped testbed of that name.
 
-    Raises BadInput when there is neither, or when that cannot be told.
+    Raises BadInput when neither exists, or it cannot be read.
     """
     path = Path(given)
     try:

@@ -6,11 +6,11 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from olafctl.membership.model import Cluster, Host, Member
-from olafctl.ports.netem import Impairment
-from olafctl.ports.transport import Transport
+from olafctl.membership.model import Cluster, Host, Member, default_mac
+from olafctl.network.netem import Impairment
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
+from olafswitch.ports.transport import Transport
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,12 @@ class Testbed:
     def root(self) -> Engine:
         """The engine in front of the parameter servers."""
         return self.engines[0]
+
+    @property
+    def engine_host(self) -> Host | None:
+        """The root's address as members send to it, which is behind no port; None when it has none."""
+        address = self.root.address
+        return None if address is None else Host("engine", 0, default_mac(address), address, self.udp_port)
 
     @property
     def indices(self) -> int:

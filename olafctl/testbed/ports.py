@@ -4,11 +4,11 @@ import posixpath
 import re
 from functools import partial
 
-from olafctl.ports.transport import Transport
 from olafctl.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed import impair, limits
 from olafctl.testbed.model import Port
 from olafctl.testbed.source import Place, Report, Section, attempt
+from olafswitch.ports.transport import Transport
 
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"
 _INTERFACE = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{limits.INTERFACE_NAME - 1}}}")
@@ -107,7 +107,7 @@ class FrontPorts:
         """The number of the port that ``text`` names or numbers; 0 when a port that could not be read
         may be meant.
 
-        Raises Unreadable when there is none.
+        Raises Unreadable when it does not exist.
         """
         for port, _ in self._numbers.values():
             if text in (port.name, str(port.number)):
@@ -119,7 +119,9 @@ class FrontPorts:
             return 0
         known = ", ".join(f"{port.number} ({port.name})" for port in self.all[:8]) or "none yet"
         more = ", …" if len(self._numbers) > 8 else ""
-        raise Unreadable(f"there is no port {quoted(text)}", f"declare it under ports; known: {known}{more}")
+        raise Unreadable(
+            f"port {quoted(text)} does not exist", f"declare it under ports; known: {known}{more}"
+        )
 
     def numbers(self, text: str) -> list[int]:
         """The numbers of a name, a number, or a range such as ``2-9``, all declared.
@@ -186,6 +188,9 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
     if impairment is not None and transport not in (None, Transport.VETH):
         report.add(entry.place("impair"), f"is of a veth, and this is a {transport}", _IMPAIR_REMEDY)
     entry.close()
+    if transport is Transport.PCAP and not entry.has("path"):
+        remedy = f"give the files: path: run{_NUMBER if len(numbers) > 1 else ''}, or path: in.pcap,out.pcap"
+        report.add(entry.place("path"), "is missing: a pcap port reads one file and writes another", remedy)
     if path is not None:
         longest = numbers[-1] if numbers else _HIGH
         fits = partial(_fitting, transport=transport, number=longest, many=len(numbers) > 1)

@@ -5,16 +5,18 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 import yaml
 
-from olafctl.errors import BadInput, Problem
 from olafctl.quantities import Reader, Unreadable, brief, quoted
 from olafctl.testbed import limits
+from olafswitch.errors import BadInput, Problem
 
 V = TypeVar("V")
+_UNKNOWN = "unknown key"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -37,7 +39,7 @@ class Report:
     def add(self, place: Place, what: str, remedy: str) -> None:
         """Note a problem; the same one at the same place counts once.
 
-        Raises BadInput with all until now when there are so many that reading on helps no one.
+        Raises BadInput with all until now when there are so many that reading on is of no use.
         """
         where = f"{self.path}:{place.line}" + (f": {place.field}" if place.field else "")
         problem = Problem(what, where, remedy)
@@ -48,15 +50,27 @@ class Report:
             self.raise_any()
 
     def raise_any(self) -> None:
-        """Raise BadInput with the problems, by line; does nothing when there is none."""
+        """Raise BadInput with the problems, by line; does nothing without problems."""
         if self.problems:
-            found = [problem for _, problem in sorted(self.problems, key=lambda item: item[0].line)]
+            found = []
+            for line, given in groupby(sorted(self.problems, key=_line_of), _line_of):
+                # A key that is not known is often why another is missing.
+                problems = sorted((problem for _, problem in given), key=lambda each: each.what != _UNKNOWN)
+                found += problems[: limits.PROBLEMS_OF_A_LINE]
+                if (more := len(problems) - limits.PROBLEMS_OF_A_LINE) > 0:
+                    found.append(
+                        Problem(f"… and {more} more of this line", f"{self.path}:{line}", "fix these first")
+                    )
             more = len(found) - limits.PROBLEMS_SHOWN
             if more > 0:
                 least = "at least " if len(found) > limits.PROBLEMS else ""
                 rest = Problem(f"… and {least}{more} more", str(self.path), "fix these first")
                 found[limits.PROBLEMS_SHOWN :] = [rest]
             raise BadInput(*found)
+
+
+def _line_of(found: tuple[Place, Problem]) -> int:
+    return found[0].line
 
 
 class Section:
@@ -137,13 +151,13 @@ class Section:
         return self.has(name) and _is_empty(self._fields[name][1])
 
     def close(self) -> None:
-        """Report every field that nothing asked for."""
+        """Report every field that no reader used."""
         for name, (place, _) in self._fields.items():
             if name not in self._known:
                 near = get_close_matches(name, self._known, 1)
                 known = ", ".join(sorted(self._known))
                 self.report.add(
-                    place, "unknown key", f"did you mean {near[0]}?" if near else f"known here: {known}"
+                    place, _UNKNOWN, f"did you mean {near[0]}?" if near else f"known here: {known}"
                 )
 
 
@@ -159,7 +173,9 @@ def text_of(path: Path) -> str:
             raise BadInput(Problem("is larger than 4 MB", where, "a testbed is a short YAML file"))
         return data.decode()
     except UnicodeDecodeError as error:
-        raise BadInput(Problem(f"byte {error.start} is not UTF-8", where, "save it as UTF-8")) from None
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"byte {error.start} is not UTF-8"
+        raise BadInput(Problem(what, f"{where}:{line}", "save it as UTF-8")) from None
     except FileNotFoundError:
         raise BadInput(
             Problem("no such file", where, "`olafctl init` writes a testbed to start from")
@@ -194,7 +210,7 @@ def read(path: Path, text: str) -> tuple[Report, Section]:
     node = _compose(str(path), text)
     start = Place(1, "")
     if node is None or _is_empty(node):
-        raise BadInput(Problem("is empty", str(path), "`olafctl init` writes a testbed to start from"))
+        raise BadInput(Problem("is empty", f"{path}:1", "`olafctl init` writes a testbed to start from"))
     for section in _section(report, start, node):
         report.raise_any()
         return report, section
@@ -237,12 +253,12 @@ def _compose(where: str, text: str) -> yaml.Node | None:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise BadInput(_syntax(where, line, text, error.problem or "is not YAML")) from None
-    except yaml.YAMLError as error:
-        raise BadInput(
-            Problem(f"is not YAML: {str(error).splitlines()[0]}", where, "save it as text")
-        ) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        what = f"is not YAML: {str(error).splitlines()[0]}"
+        raise BadInput(Problem(what, f"{where}:{line}", "save it as text")) from None
     except RecursionError:
-        raise BadInput(Problem("is nested too deeply", where, "a testbed needs five levels")) from None
+        raise BadInput(Problem("is nested too deeply", f"{where}:1", "a testbed needs five levels")) from None
 
 
 def _syntax(where: str, line: int, text: str, what: str) -> Problem:

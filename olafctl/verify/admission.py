@@ -4,20 +4,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.ground import Ground
-from olafctl.membership.model import Cluster
+from olafctl.membership.model import Cluster, Kind
 from olafctl.membership.objective import objective
 from olafctl.membership.rules import of_cluster, require, undescribed
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import BadInput, Problem
 
 _UPDATES = 20
 TIMEOUT = 5.0
 _SLOWER = tuple(Fraction(1, 2**step) for step in range(1, 6))
 
 Situation = tuple[tuple[Cluster, int], ...]
-"""What an objective depends on: clusters with all else left out, and how many members send in each."""
+"""What an objective depends on: clusters with all else left out, switches kept, and how many members send in
+each."""
 
 
 class ObjectiveBroken(BadInput):
@@ -25,7 +26,7 @@ class ObjectiveBroken(BadInput):
 
 
 def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
-    """What objectives depend on; empty where there is none to keep."""
+    """What objectives depend on; empty without an objective."""
     found = tuple(
         (
             Cluster(
@@ -36,6 +37,7 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
                 staleness_bound=cluster.staleness_bound,
                 objective=cluster.objective,
                 period=cluster.period,
+                workers=tuple(each for each in cluster.workers if each.kind is Kind.SWITCH),
             ),
             len(cluster.workers),
         )
@@ -45,9 +47,9 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
     return found if any(cluster.objective for cluster, _ in found) else ()
 
 
-def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT) -> None:
-    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be asked about; ``timeout``
-    in seconds is for each objective, and as long again for the largest rate."""
+def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advise: bool = True) -> None:
+    """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be checked; ``timeout``
+    in seconds is for each objective, and as long again for the largest rate, which ``advise`` asks for."""
     from olafctl.verify.question.parse import service_of
     from olafctl.verify.question.system import Cluster as Flow
     from olafctl.verify.question.system import System, Transmission
@@ -55,14 +57,15 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT) -> None:
     from olafctl.verify.search.verdict import Answer, verify
 
     there = ground(testbed)
-    asked = [cluster for cluster, _ in known if cluster.objective]
-    for cluster in asked:
+    promised = [cluster for cluster, _ in known if cluster.objective]
+    for cluster in promised:
         require(of_cluster(cluster, there))  # it may come from a backup of another testbed
     for cluster, _ in known:
         for problem in undescribed(cluster, there):
-            what = f"{asked[0].objective} of {asked[0].name!r} cannot be proven: {problem.what}"
+            what = f"{promised[0].objective} of {promised[0].name!r} cannot be proven: {problem.what}"
             raise ObjectiveBroken(replace(problem, what=what))
-    system = System(
+    fastest = min(cluster.period for cluster, _ in known)
+    everything = System(
         clusters=tuple(
             Flow(cluster.name, cluster.period, (0, cluster.period - 1), workers) for cluster, workers in known
         ),
@@ -71,7 +74,9 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT) -> None:
         updates=_UPDATES,
         transmission=Transmission.ANY,
     )
-    for cluster in asked:
+    for cluster in promised:
+        # Its own updates must come to a peak within the horizon, however much faster others send.
+        system = replace(everything, updates=max(_UPDATES, -(-2 * cluster.period // fastest)))
         text = cluster.objective
         wanted = objective(text)
         if not wanted.clusters and text != "loss-free":
@@ -81,6 +86,8 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT) -> None:
             continue
         found = verdict.counterexample
         reason = found.violation.what if found else f"is not decided in {timeout:g} s"
+        if not advise:
+            raise ObjectiveBroken(Problem(f"would break {text} of {cluster.name!r}: {reason}", "objective"))
         share = timeout / len(_SLOWER)
         slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
         accepted = (factor for factor, one in slower if verify(one, wanted, share).answer is Answer.ACCEPT)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 NEVER = int(np.iinfo(np.int64).min)
 """The generation time of what is not held."""
@@ -58,7 +58,7 @@ class Ages:
 
     @property
     def mean_peak(self) -> float | None:
-        """The mean of the peak ages, None when there is none."""
+        """The mean of the peak ages, None without a peak."""
         valid = self.valid_peaks
         return float(valid.mean()) if len(valid) else None
 

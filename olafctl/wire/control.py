@@ -8,8 +8,9 @@ header begins like it. VNP4₁ punts it to the control plane, which answers with
 covers the member's IPv4 address (4 bytes) and UDP port (2), then all bytes of the message before it: what one
 member sent or was sent is worth nothing at another address. Between a member and the engine nothing may
 translate addresses. A sender's nonces grow: its wall time in ns, or its last nonce plus one. A message
-with the last nonce again is a repetition and is answered again; one with a smaller nonce is refused. An ACK
-repeats the nonce it answers.
+with the last nonce again is a repetition and is answered again; one with a smaller nonce is refused, and so
+is one that is more than CLOCKS_DIFFER ahead of the daemon's clock, or it would end the sender's nonces. An
+ACK repeats the nonce it answers.
 """
 
 from enum import IntEnum
@@ -36,6 +37,7 @@ class Role(IntEnum):
     WORKER = 0
     SWITCH = 1
     PARAMETER_SERVER = 2
+    PLAYER = 3
 
 
 class Reason(IntEnum):
@@ -51,8 +53,11 @@ class Reason(IntEnum):
     NOT_A_MEMBER = 7
     OBJECTIVE_VIOLATED = 8
     FAILED = 9
+    CLOCK_AHEAD = 10
 
 
+CLOCKS_DIFFER = 3600 * 10**9
+"""ns that a sender's clock may be ahead of the daemon's."""
 ALL_SEGMENTS = 0xFFFF
 """As ``segment``: every segment of the cluster."""
 
@@ -71,7 +76,7 @@ JOIN = Layout(
     "Join the training job; a member that joins again is given the same number",
     (
         _ACTION,
-        Field("role", 8, "0 worker, 1 switch, 2 parameter server"),
+        Field("role", 8, "0 worker, 1 switch, 2 parameter server, 3 player"),
         _CLUSTER,
         Field("values", 32, "model length in values; 0 if not known"),
         _NONCE,

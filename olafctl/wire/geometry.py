@@ -6,8 +6,8 @@ generated) all take them from here.
 
 from dataclasses import dataclass
 
-from olafctl.errors import BadInput, Problem
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, IPV4, OLAF, STATUS, UDP
+from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,14 @@ JUMBO_MTU = 9022
 """Of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
 
 
+MOST_PACKET_BYTES = 65535
+"""Bytes that IPv4 can say a packet has, whatever its network carries."""
+PACKET_HEADER_BYTES = IPV4.size + UDP.size + OLAF.size + STATUS.size
+
+
 def packet_values(mtu: int) -> int:
     """Gradient values that fit an IP packet of ``mtu`` bytes, as an update and as an ACK with a status."""
-    return (mtu - IPV4.size - UDP.size - OLAF.size - STATUS.size) // 4
+    return (min(mtu, MOST_PACKET_BYTES) - PACKET_HEADER_BYTES) // 4
 
 
 def slot_values(beats: int) -> int:
@@ -50,8 +55,8 @@ def slot_values(beats: int) -> int:
 def segment_values(beats: int) -> int:
     """Gradient values in a segment: the block of a model that a slot of ``beats`` holds and a packet carries.
 
-    The SDK divides by the packet alone, from the same sizes: where a slot is as long as the MTU (24 and 142
-    beats) both give the same segments.
+    The SDK divides by ``packet_values`` alone, which is generated into it: where a slot is as long as the MTU
+    (24 and 142 beats) both give the same segments.
     """
     return min(slot_values(beats), packet_values(STANDARD_MTU if beats <= BEATS.default else JUMBO_MTU))
 

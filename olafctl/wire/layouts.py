@@ -1,7 +1,7 @@
 """Every header that crosses a wire, defined once.
 
 The P4 headers, the Verilog offsets, the Scapy layers, the C++ structs and the documentation table are
-generated from these tuples (``olafctl generate``); nothing else states a field's width or place.
+generated from these tuples (``olaflab generate``); nothing else states a field's width or place.
 Bits are in network order, first field first. Gradients alone are little-endian binary32.
 """
 
@@ -38,7 +38,7 @@ class Layout:
         return self.bits // 8
 
     def field(self, name: str) -> Field:
-        """The field of this name. Raises KeyError when there is none."""
+        """The field of this name. Raises KeyError when it does not exist."""
         for field in self.fields:
             if field.name == name:
                 return field
@@ -47,7 +47,7 @@ class Layout:
     def offset(self, name: str) -> int:
         """Bits from the header's first bit to the field's first bit.
 
-        Raises KeyError when there is no such field.
+        Raises KeyError when the field does not exist.
         """
         position = 0
         for field in self.fields:
@@ -73,6 +73,7 @@ class Flag(IntEnum):
     AGGREGATED = 0x01
     STATUS = 0x02
     SUMMED = 0x04
+    DELTA = 0x08
 
 
 class Kind(IntEnum):
@@ -94,7 +95,7 @@ class Refusal(IntEnum):
     PORT = 3
     """From a worker's or a parameter server's address, but not from where that is."""
     MERGED = 4
-    """A worker's update that counts others in, where no engine can have merged them."""
+    """A worker's update that counts others in, or none, or has flags that no worker sets."""
     LENGTH = 5
     """IPv4 and UDP disagree on it."""
     CHECKSUM = 6
@@ -102,7 +103,9 @@ class Refusal(IntEnum):
     TTL = 7
     """Used up."""
     TAG = 8
-    """In a VLAN tag of no VLAN, which hosts take off: what is under it would pass unseen."""
+    """Under a tag of no VLAN or in SNAP, which hosts take off: what is in it would pass unseen."""
+    DESTINATION = 9
+    """An update to a MAC address or a UDP port that is not its server's."""
 
 
 class StatusFlag(IntEnum):
@@ -143,6 +146,16 @@ VLAN = Layout(
         Field(
             "vid", 12, "the VLAN; 0: none, so that hosts take the tag off and what is under it for their own"
         ),
+        Field("ether_type", 16, "payload protocol"),
+    ),
+)
+
+SNAP = Layout(
+    "snap",
+    "LLC and SNAP (IEEE 802), in a frame whose EtherType is a length",
+    (
+        Field("llc", 24, "0xAAAA03: SNAP follows"),
+        Field("oui", 24, "0 and 0x0000F8: an EtherType follows, so that hosts may take it for Ethernet II's"),
         Field("ether_type", 16, "payload protocol"),
     ),
 )
@@ -192,7 +205,7 @@ OLAF = Layout(
             "flags",
             4,
             "bit 0 AGGREGATED, bit 1 STATUS (a status header follows), "
-            "bit 2 SUMMED (of an update: policy is a sum)",
+            "bit 2 SUMMED (of an update: policy is a sum), bit 3 DELTA (weights for players)",
         ),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
         Field(
@@ -224,7 +237,7 @@ STATUS = Layout(
     ),
 )
 
-# As AXI4-Stream tuser the first field is in the least significant bits; where there is no tuser (BMv2,
+# As AXI4-Stream tuser the first field is in the least significant bits; without a tuser (BMv2,
 # the twin) the same fields travel in network order as a shim header.
 TUSER = Layout(
     "tuser",
@@ -257,7 +270,7 @@ PACKET_OUT = Layout(
     (Field("egress_port", 16, "front port to leave by"),),
 )
 
-ALL = (ETHERNET, VLAN, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
+ALL = (ETHERNET, VLAN, SNAP, IPV4, UDP, OLAF, STATUS, TUSER, PACKET_IN, PACKET_OUT)
 GRADIENT_OFFSET = ETHERNET.size + IPV4.size + UDP.size + OLAF.size
 TIMES = 1 << OLAF.field("gen_time").bits
 """gen_time counts ns modulo this; a time is newer when it is less than half of it ahead."""

@@ -3,7 +3,7 @@
 Datagrams of type of service 0 between the members of one training. The first byte is the action, below 16
 and none of a control message, so that no Olaf header and no control message begins like it. ``line`` is the
 identity of the numbering that the members share, and ``incarnation`` the sender's, by which what a program
-sent before it was killed is told from what it sends now.
+sent before it was killed differs from what it sends now.
 """
 
 from enum import IntEnum

@@ -23,7 +23,6 @@ from particles import ACTIONS, STEPS, Particles, Spread, Tag
 from torch import Tensor
 
 import olaf
-from olaf.aliases import share
 from olaf.experience import (
     CUT,
     Batch,
@@ -37,6 +36,7 @@ from olaf.experience import (
     agents,
     sample,
 )  # fmt: skip
+from olaf.transport.aliases import share
 
 
 @dataclass

@@ -5,7 +5,7 @@ import argparse
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 
-from olaf.rllib import PPOLearner
+from olaf.torch.rllib import PPOLearner
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--server", default="10.0.0.254:20300", help="host:port or olaf://cluster@engine")

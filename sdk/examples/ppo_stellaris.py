@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 import olaf
-from olaf import flat
-from olaf.importance import Importance, clipped
+from olaf.torch import flat
+from olaf.torch.importance import Importance, clipped
 
 
 def arguments():

@@ -14,11 +14,11 @@ from typing import Callable
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address
-from olaf.segments import Vector, payload, values_of
 from olaf.serial import distance
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector, payload, values_of
+from olaf.transport.virtual import VirtualNetwork
 
 WINDOW = 16
 Lost = Callable[[Address, Address, bytes], bool]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address
-from olaf.segments import Vector, payload, values_of
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector, payload, values_of
+from olaf.transport.virtual import VirtualNetwork
 from tests.network import DELAY
 
 

@@ -17,11 +17,11 @@ from typing import Callable
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address, Port, Run
-from olaf.segments import Vector, payload, values_of
 from olaf.serial import newer
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address, Port, Run
+from olaf.transport.segments import Vector, payload, values_of
+from olaf.transport.virtual import VirtualNetwork
 
 Sent = tuple[Address, bytes]
 """Where a frame goes, and its bytes."""
@@ -80,7 +80,7 @@ class Engine:
         self.workers: dict[Address, int] = {}
         self.indices = [Index(members) for _ in range(segments)]
         self.seen: Counter[str] = Counter()
-        self.asked: dict[tuple[int, int], set[Address]] = {}
+        self.askers: dict[tuple[int, int], set[Address]] = {}
         self.silent = False
 
     def new_job(self, epoch: int) -> None:
@@ -128,12 +128,12 @@ class Engine:
             return self._help(wire.Help.unpack(datagram), source)
         return []
 
-    def _set_threshold(self, asked: wire.SetH, source: Address) -> list[Sent]:
+    def _set_threshold(self, askers: wire.SetH, source: Address) -> list[Sent]:
         self.seen["threshold"] += 1
-        self.threshold = asked.threshold
+        self.threshold = askers.threshold
         for index in self.indices:
-            index.threshold = asked.threshold
-        return [self._answer(wire.Action.SET_H, wire.Reason.OK, asked.nonce, source)]
+            index.threshold = askers.threshold
+        return [self._answer(wire.Action.SET_H, wire.Reason.OK, askers.nonce, source)]
 
     def _join(self, join: wire.Join, datagram: bytes, source: Address) -> list[Sent]:
         reason = wire.Reason.OK
@@ -169,11 +169,11 @@ class Engine:
         return source, answer.pack()
 
     def _help(self, help_: wire.Help, source: Address) -> list[Sent]:
-        asked = self.asked.setdefault((help_.segment, help_.round), set())
-        asked.add(source)
+        askers = self.askers.setdefault((help_.segment, help_.round), set())
+        askers.add(source)
         self.seen["help"] += 1
-        if len(asked) == self.size:
-            asked.clear()
+        if len(askers) == self.size:
+            askers.clear()
             self.indices[help_.segment].reset()
             self.seen["reset"] += 1
         help_.asker_addr, help_.asker_port = int(IPv4Address(source[0])), source[1]

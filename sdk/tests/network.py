@@ -10,11 +10,11 @@ from typing import Callable
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address, Run
-from olaf.segments import Vector, payload
 from olaf.server import ParameterServer
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address, Run
+from olaf.transport.segments import Vector, payload
+from olaf.transport.virtual import VirtualNetwork
 from olaf.worker import Worker
 
 SERVER: Address = ("10.0.0.254", wire.UDP_PORT)

@@ -96,7 +96,7 @@ def play(actors: Actors, count: int) -> list[int]:
 
 
 @LINUX
-def test_whoever_is_not_playing_is_stopped_and_holds_nothing() -> None:
+def test_an_idle_actor_is_stopped_and_holds_nothing() -> None:
     with cast(3, "still") as (ring, actors, held):
         assert play(actors, 3) == [0, 1, 2]
         pids = actors.pids()
@@ -109,7 +109,7 @@ def test_whoever_is_not_playing_is_stopped_and_holds_nothing() -> None:
 
 
 @LINUX
-def test_who_dies_in_a_turn_leaves_no_torn_row_and_the_others_go_on_without() -> None:
+def test_an_actor_that_dies_in_a_turn_leaves_no_torn_row() -> None:
     with cast(3, "killed", dies_at=1) as (ring, actors, _):
         learn = DataKey(ring, "learn", 1, BLOCK, max_lag=0)
         seen: Counter[tuple[int, float]] = Counter()
@@ -130,7 +130,7 @@ def test_who_dies_in_a_turn_leaves_no_torn_row_and_the_others_go_on_without() ->
 
 
 @LINUX
-def test_who_is_killed_while_asleep_is_replaced() -> None:
+def test_an_actor_killed_while_asleep_is_replaced() -> None:
     with cast(2, "asleep") as (_, actors, _held):
         play(actors, 2)
         pid = actors.pids()[0]
@@ -141,7 +141,7 @@ def test_who_is_killed_while_asleep_is_replaced() -> None:
         assert actors.pids()[0] != pid
 
 
-def test_who_cannot_begin_is_told_and_who_always_dies_is_not_started_for_ever() -> None:
+def test_an_actor_that_cannot_begin_is_reported_and_not_retried() -> None:
     for begin, what in ((failing, "ArithmeticError: no environment 0"), (dying, "died 3 times in a row")):
         actors = Actors(begin, held=Held(), now=time.monotonic)
         try:
@@ -199,7 +199,7 @@ def test_seconds_are_held_once_and_all_of_them() -> None:
         else:
             spans[holder] = [now]
             held.hold(CPU, holder, now)
-            with pytest.raises(ValueError, match="holds a cpu already"):
+            with pytest.raises(ValueError, match="already holds a cpu"):
                 held.hold(CPU, holder, now)
             held.hold(GPU, holder, now)
             held.free(GPU, holder, now)
@@ -210,7 +210,7 @@ def test_seconds_are_held_once_and_all_of_them() -> None:
         held.free(GPU, 0, now)
 
 
-def test_units_go_to_who_asked_first_and_count_only_while_held() -> None:
+def test_units_go_to_the_first_request_and_count_while_held() -> None:
     now, held = [0.0], Held()
     pool, granted = Pool(2, held, lambda: now[0]), list[tuple[str, int]]()
 
@@ -231,7 +231,7 @@ def test_units_go_to_who_asked_first_and_count_only_while_held() -> None:
         pool.give_back("a", 0)
 
 
-def test_a_pool_whose_limit_falls_lets_holders_finish_and_gives_the_lowest_units() -> None:
+def test_a_smaller_pool_lets_holders_finish() -> None:
     pool, granted = Pool(3, Held(), float), list[int]()
     for learner in range(6):
         pool.ask(learner, granted.append)
@@ -264,7 +264,7 @@ def test_a_shared_pool_grants_no_more_than_its_limit() -> None:
         pool.unlink()
 
 
-def test_a_shared_unit_has_one_holder_and_one_that_dies_gives_it_back() -> None:
+def test_a_shared_unit_has_one_holder_and_outlives_it() -> None:
     name = f"pool-{os.getpid()}"
     pool = SharedPool(name, 1)
     script = (
@@ -339,18 +339,18 @@ def test_updates_grow_by_schedule_and_by_noise() -> None:
     assert policy.blocks(Seen(1, 32, 20.0 * rows)) == 20
 
 
-def test_a_network_that_holds_updates_puts_actors_to_sleep_and_more_must_be_admitted() -> None:
-    asked: list[int] = []
+def test_a_congested_network_puts_actors_to_sleep() -> None:
+    wanted: list[int] = []
 
     def admit(actors: int) -> bool:
-        asked.append(actors)
+        wanted.append(actors)
         return actors <= 6
 
     limit = NetworkLimit(admit)
     assert limit.awake(8, 8, active=16, slots=8, probability=1.0) == 4
     assert limit.awake(4, 8, active=4, slots=8, probability=0.25) == 1
     assert limit.awake(1, 8, active=64, slots=8, probability=0.0) == 1
-    assert asked == []
+    assert wanted == []
     assert [limit.awake(now, 8, 8, 8, 1.0) for now in (1, 5, 6, 8)] == [2, 6, 6, 8]
-    assert (asked, limit.refused) == ([2, 6, 7], 1)
+    assert (wanted, limit.refused) == ([2, 6, 7], 1)
     assert limit.awake(8, 3, 0, 0, 1.0) == 3

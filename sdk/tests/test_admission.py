@@ -30,7 +30,7 @@ class Link:
 
 
 @pytest.mark.parametrize("carries", [1, 2, 3, 5, 8, 12, 16])
-def test_as_many_learn_as_the_output_carries_and_no_more_than_one_is_tried(carries: int) -> None:
+def test_as_many_learn_as_the_output_carries(carries: int) -> None:
     admission = Admission(16)
     found = Link(carries).run(admission, 400)
     assert all(carries * 3 // 4 <= number <= 2 * carries + 1 for number in found[10:])
@@ -39,7 +39,7 @@ def test_as_many_learn_as_the_output_carries_and_no_more_than_one_is_tried(carri
     assert changes <= 40  # of 300
 
 
-def test_those_that_were_taken_back_learn_again_when_the_output_carries_more() -> None:
+def test_withdrawn_learners_return_with_more_capacity() -> None:
     admission = Admission(8)
     link = Link(2)
     assert link.run(admission, 50)[-1] <= 4
@@ -47,13 +47,13 @@ def test_those_that_were_taken_back_learn_again_when_the_output_carries_more() -
     assert link.run(admission, 100)[-1] == 8
 
 
-def test_gradients_that_wait_in_a_queue_without_being_merged_are_too_many() -> None:
+def test_waiting_unmerged_gradients_count_as_too_many() -> None:
     admission = Admission(8)
     assert Link(100).run(admission, 1, waiting=0) == [8]
     assert Link(100).run(Admission(8), 1, waiting=12) == [3]
 
 
-def test_what_transmission_control_holds_back_bounds_them_and_frees_them_again() -> None:
+def test_held_updates_bound_the_learners_and_free_them() -> None:
     admission, link = Admission(8), Link(100)
     for _ in range(10):
         admission.chance(0.5)
@@ -61,7 +61,7 @@ def test_what_transmission_control_holds_back_bounds_them_and_frees_them_again()
     assert link.run(admission, 10)[-1] == 8
 
 
-def test_nothing_is_decided_by_few_frames_and_segments_do_not_count_as_frames() -> None:
+def test_few_frames_decide_nothing_and_segments_do_not_count() -> None:
     admission = Admission(8, segments=7)
     assert admission.look(Carried(7 * 15, 7 * 60)) == 8
     assert admission.look(Carried(7 * 16, 7 * 64)) == 2
@@ -78,7 +78,7 @@ def test_between_the_bounds_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_is_told_the_number_stays_within_its_bounds(seed: int) -> None:
+def test_the_number_stays_within_its_bounds_for_any_input(seed: int) -> None:
     random = Random(seed)
     most = random.randrange(1, 40)
     admission, frames, updates, stale = Admission(most), 0, 0, 0
@@ -99,7 +99,7 @@ def test_none_to_admit_are_refused(most: int, segments: int) -> None:
         Admission(most, segments)
 
 
-def test_a_learner_that_is_invoked_again_in_time_is_warm_and_every_second_is_in_the_ledger() -> None:
+def test_a_learner_invoked_in_time_is_warm_and_in_the_ledger() -> None:
     ledger = Ledger(2.0, 2)
     warm = Warm(ledger, cold=1.0, keep_alive=10.0)
     first = warm.begin(0, 5.0)

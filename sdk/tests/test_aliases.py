@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from olaf import ParameterServer, Worker
-from olaf.aliases import share
 from olaf.errors import BadAddress
 from olaf.policies import Plain
-from olaf.port import Address, Run
-from olaf.udp import UdpPort
+from olaf.transport.aliases import share
+from olaf.transport.port import Address, Run
+from olaf.transport.udp import UdpPort
 from tests.network import weights_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
@@ -42,7 +42,7 @@ def peer() -> Iterator[UdpPort]:
     port.close()
 
 
-def test_each_address_sends_as_itself_and_hears_only_what_is_meant_for_it(peer: UdpPort) -> None:
+def test_each_address_sends_and_receives_as_itself(peer: UdpPort) -> None:
     box, mine = Mailbox(), [Mailbox() for _ in HERE]
     threads = threading.active_count()
     ports = share(*HERE, port=0)
@@ -84,19 +84,19 @@ def test_the_socket_stays_until_the_last_address_is_given_back(peer: UdpPort) ->
 
 
 @pytest.mark.parametrize(
-    ("addresses", "said"),
+    ("addresses", "message"),
     [
         (("127.0.0.11", "127.0.0.11"), "give each once"),
         ((), "give each once"),
-        (("192.0.2.77",), "no address of this machine.*ip address add"),
-        (("somewhere",), "'somewhere' is no address"),
+        (("192.0.2.77",), "not an address of this machine.*ip address add"),
+        (("somewhere",), "'somewhere' is not an address"),
         (("0.0.0.0",), "stands for all"),
     ],
 )
-def test_what_cannot_be_shared_is_refused_before_a_socket_is_open(
-    addresses: tuple[str, ...], said: str
+def test_invalid_addresses_are_refused_before_a_socket_opens(
+    addresses: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(BadAddress, match=said):
+    with pytest.raises(BadAddress, match=message):
         share(*addresses, port=0)
 
 

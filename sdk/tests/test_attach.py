@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,16 @@ import pytest
 
 from olaf.errors import OtherModel, OtherParameters, Taken
 from olaf.policies import Plain
-from olaf.port import Address
-from olaf.segments import Vector
 from olaf.server import ParameterServer
-from olaf.virtual import Medium, VirtualNetwork
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector
+from olaf.transport.virtual import Medium, VirtualNetwork
 from tests.network import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
 
 pytest.importorskip("torch")
 import torch
 
-from olaf.optimizer import Link, attach
+from olaf.torch.link import Link, attach
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 RATE = 0.5
@@ -29,12 +30,14 @@ RATE = 0.5
 class Trainer:
     """Linear regression towards one fixed target, on data of its own."""
 
-    def __init__(self, network: VirtualNetwork, number: int, size: int = 20, **options: Any) -> None:
+    def __init__(
+        self, network: VirtualNetwork, number: int, size: int = 20, lr: float = 0.02, **options: Any
+    ) -> None:
         self.network = network
         torch.manual_seed(number)
         self.model = torch.nn.Linear(size, 1)
         self.target = torch.arange(size + 1, dtype=torch.float32) / size
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.02)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=lr)
         self.random = torch.Generator().manual_seed(number)
         self.initial = self.weights()
         options = {"rate": RATE, "port": network.port(worker_address(number)), "seed": number, **options}
@@ -82,7 +85,7 @@ def test_a_lone_worker_trains_as_if_it_were_alone() -> None:
         assert attached.weights() == pytest.approx(alone.weights(), abs=1e-5)
 
 
-def test_one_worker_and_the_server_have_the_same_weights_after_each_exchange() -> None:
+def test_worker_and_server_agree_after_each_exchange() -> None:
     network, server = lab()
     trainer = Trainer(network, 0)
     for _ in range(20):
@@ -139,11 +142,11 @@ def test_without_a_server_training_goes_on_alone_and_joins_later() -> None:
     assert trainer.weights() == pytest.approx(weights_of(server), abs=1e-5)
 
 
-def test_the_reported_reward_travels_and_no_number_changes_nothing() -> None:
+def test_the_reported_reward_travels_and_nan_changes_nothing() -> None:
     rewards: list[float] = []
 
     def watch(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
-        from olaf import wire
+        from olaf.transport import wire
 
         header = wire.Olaf.unpack(datagram)
         if header.frame_type == wire.FrameType.UPDATE:
@@ -167,7 +170,7 @@ def test_closing_leaves_the_optimiser_as_it_was() -> None:
     assert trainer.link.worker.counters.offered == 0
 
 
-def test_a_server_with_another_model_stops_the_script_before_it_trains() -> None:
+def test_a_server_with_another_model_stops_the_script() -> None:
     network, _ = lab()
     Trainer(network, 0)
     with pytest.raises(OtherModel, match="21 values"):
@@ -193,9 +196,7 @@ def step_of(optimizer: Any, gradient: float) -> None:
 
 
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
-def test_one_gradient_that_is_no_number_is_dropped_and_training_goes_on(
-    kind: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_nan_gradient_is_dropped_and_training_goes_on(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
     network, server = lab()
     (parameter,) = parameters(5)
     optimizer = kind([parameter], lr=0.1)
@@ -212,7 +213,7 @@ def test_one_gradient_that_is_no_number_is_dropped_and_training_goes_on(
 
 
 @pytest.mark.parametrize("reward", [1e300, -1e300, float("inf"), float("nan"), 3.4028236e38])
-def test_a_reward_that_binary32_cannot_hold_changes_nothing_and_is_counted(reward: float) -> None:
+def test_a_reward_beyond_binary32_is_only_counted(reward: float) -> None:
     network, server = lab()
     trainer = Trainer(network, 0)
     trainer.link.reward(reward)
@@ -234,7 +235,7 @@ def test_several_optimisers_train_one_model_together() -> None:
     assert weights_of(server).tolist() == 3 * [-0.5] + 4 * [-0.25]
 
 
-def test_a_second_optimiser_of_one_program_at_one_address_is_refused() -> None:
+def test_a_second_optimiser_at_one_address_is_refused() -> None:
     server = ParameterServer("127.0.0.1:0", policy="plain")
     at = f"127.0.0.1:{server.address[1]}"
     first, second = (torch.optim.SGD(parameters(5), lr=0.1) for _ in range(2))
@@ -252,7 +253,7 @@ def test_a_second_optimiser_of_one_program_at_one_address_is_refused() -> None:
 
 
 @pytest.mark.parametrize("way", ["unfrozen", "added"])
-def test_parameters_that_are_trained_later_and_would_not_be_shared_are_refused(way: str) -> None:
+def test_parameters_trained_later_are_refused(way: str) -> None:
     network, _ = lab()
     shared, later = parameters(3, 4)
     later.requires_grad_(way == "added")
@@ -284,7 +285,7 @@ def test_a_rate_that_no_update_survives_is_refused(rate: float) -> None:
 
 
 def test_what_is_no_optimiser_is_named() -> None:
-    with pytest.raises(TypeError, match="Linear is no torch optimiser"):
+    with pytest.raises(TypeError, match="Linear is not a torch optimiser"):
         attach(torch.nn.Linear(2, 2), AT)
 
 
@@ -311,7 +312,7 @@ def test_the_rounding_of_narrow_parameters_is_no_update(narrow: torch.dtype) -> 
         assert torch.equal(parameter.detach(), torch.from_numpy(weights_of(server)).to(narrow))
 
 
-def test_held_updates_whose_sum_overflows_do_not_reach_the_parameters() -> None:
+def test_held_updates_that_overflow_do_not_reach_parameters() -> None:
     network, server = lab()
     (parameter,) = parameters(3)
     optimizer = torch.optim.SGD([parameter], lr=1.0)
@@ -353,3 +354,92 @@ def test_a_step_that_is_compiled_is_shared() -> None:
     torch.compile(optimizer.step, backend="eager")()
     network.run(network.time + 0.1)
     assert weights_of(server).tolist() == [-1, -1, -1]
+
+
+STEP, OUTAGE = 0.05, 15.0
+
+
+@pytest.mark.parametrize("cause", ["no checkpoint", "checkpoint", "engine"])
+@pytest.mark.parametrize("members", [1, 4])
+def test_an_outage_keeps_what_members_learnt_alone(
+    cause: str, members: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    medium = Lossy()
+    network = VirtualNetwork(medium)
+
+    def serve() -> ParameterServer:
+        place = tmp_path / "model.npz" if cause == "checkpoint" else None
+        port = network.port(SERVER)
+        return ParameterServer(policy=partial(Plain, rate=RATE), port=port, checkpoint=place, every=STEP)
+
+    def train(seconds: float) -> None:
+        for _ in range(round(seconds / STEP)):
+            for trainer in trainers:
+                trainer.step()
+            network.run(network.time + STEP)
+
+    server = serve()
+    trainers = [Trainer(network, number, lr=0.0025) for number in range(members)]
+    target = trainers[0].target.numpy()
+    train(1.0)
+    before = np.abs(weights_of(server) - target).max()
+    if cause == "engine":
+        medium.loss = 1.0
+    else:
+        network.remove(SERVER)
+    train(OUTAGE)
+    alone = max(np.abs(trainer.weights() - target).max() for trainer in trainers)
+    medium.loss = 0.0
+    server = server if cause == "engine" else serve()
+    train(2.0)
+    after = np.abs(weights_of(server) - target).max()
+    assert alone < before / 3
+    assert after < alone * 1.05
+    for trainer in trainers:
+        assert np.abs(trainer.weights() - target).max() < alone * 1.05
+        assert trainer.link.worker.counters.outages == 1
+    messages = [record.getMessage() for record in caplog.records]
+    assert sum("no answer" in line for line in messages) == members
+    assert sum("answers again after 15 s" in line for line in messages) == members
+
+
+def test_a_second_outage_is_reported_too(caplog: pytest.LogCaptureFixture) -> None:
+    medium = Lossy()
+    network, _ = lab(medium)
+    trainer = Trainer(network, 0)
+    for medium.loss in (0.0, 1.0, 0.0, 1.0, 0.0):
+        for _ in range(160):
+            trainer.step()
+            network.run(network.time + STEP)
+    messages = [record.getMessage() for record in caplog.records]
+    assert ["no answer" in line for line in messages] == [True, False, True, False]
+
+
+def test_members_do_not_pull_back_those_that_trained_on() -> None:
+    apart: set[Address] = set()
+    network, server = lab(Tap(lambda source, to, frame: [] if apart & {source, to} else [frame]))
+    trainers = [Trainer(network, number, lr=0.0025) for number in range(2)]
+    target = trainers[0].target.numpy()
+    for cut in (False, True, False):
+        apart |= {worker_address(1)}
+        if not cut:
+            apart.clear()
+        for _ in range(300):
+            for trainer in trainers:
+                trainer.step()
+            network.run(network.time + STEP)
+    assert np.abs(weights_of(server) - target).max() < 0.05
+
+
+def test_a_program_that_began_alone_gives_its_present_weights() -> None:
+    network = VirtualNetwork(Lossy())
+    trainer = Trainer(network, 0, wait=0)
+    for _ in range(100):
+        trainer.step()
+        network.run(network.time + STEP)
+    alone = trainer.weights()
+    server = ParameterServer(policy=partial(Plain, rate=RATE), port=network.port(SERVER))
+    network.run(network.time + 1)
+    assert np.abs(weights_of(server) - alone).max() < 1e-6
+    trainer.step()
+    assert np.abs(trainer.weights() - alone).max() < 0.1

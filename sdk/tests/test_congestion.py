@@ -1,4 +1,4 @@
-"""The closed loop of OLAF §5: what workers are told makes them send less, and the queue lose less."""
+"""The closed loop of OLAF §5: ACKs make workers send less, and the queue lose less."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from olaf import ParameterServer, Worker
 from olaf.policies import Plain
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 from tests.bottleneck import Bottleneck
 from tests.network import SERVER, worker_address
 
@@ -59,7 +59,7 @@ class Congested:
         self.network.at(self.network.time + pause, partial(self._train, worker))
 
 
-def test_transmission_control_brings_a_quarter_of_loss_below_a_twentieth() -> None:
+def test_transmission_control_cuts_loss_from_25_to_5_percent() -> None:
     assert Congested(130.0, control=False).loss > 0.25
     assert Congested(130.0, control=True).loss < 0.05
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import free_tcp_ports
 
@@ -61,7 +61,7 @@ def job(module: list[str], address: str, jobs: int = 5, segments: int = 2) -> li
 
 
 @pytest.mark.parametrize("dying", [0, 1])
-def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_works(dying: int) -> None:
+def test_a_job_follows_one_whose_member_died(dying: int) -> None:
     port = UdpPort(("127.0.0.1", 0))
     engine = Engine(port.address, members=2, segments=2)
     EnginePort(engine, port)
@@ -82,9 +82,7 @@ def test_a_job_whose_member_dies_says_so_and_the_next_one_at_the_same_address_wo
     ("members", "segments", "reason"),
     [(1, 2, "threshold to 2"), (3, 2, "threshold of 2"), (2, 1, "SEGMENTS")],
 )
-def test_a_job_that_the_engine_cannot_serve_is_refused_in_seconds(
-    members: int, segments: int, reason: str
-) -> None:
+def test_a_job_beyond_the_engine_is_refused_in_seconds(members: int, segments: int, reason: str) -> None:
     port = UdpPort(("127.0.0.1", 0))
     EnginePort(Engine(port.address, members=members, segments=segments), port)
     try:
@@ -104,14 +102,14 @@ def test_weights_are_bit_equal_to_gloo_at_a_fixed_address() -> None:
     assert engine.seen["merged"] >= 30
 
 
-def test_weights_are_bit_equal_to_gloo_at_a_fixed_address_where_results_reach_no_member() -> None:
+def test_weights_equal_gloo_when_results_reach_no_member() -> None:
     ranks, engine = train([("gloo", "ddp"), ("olaf", "ddp")], "127.0.0.1:{port}", loss=0.3)
     assert ranks[0] == ranks[1]
     assert ranks[0]["olaf ddp"] == ranks[0]["gloo ddp"]
     assert engine.seen["late"] > 0
 
 
-def test_weights_are_bit_equal_to_gloo_with_a_hundredth_of_frames_lost_job_after_job() -> None:
+def test_weights_equal_gloo_with_1_percent_loss_in_each_job() -> None:
     ways = [("gloo", "ddp"), ("olaf", "ddp"), ("gloo", "flat"), ("olaf", "flat"), ("gloo", "hook")]
     ranks, engine = train(ways, "olaf://lander@127.0.0.1:{port}", loss=0.01)
     assert ranks[0] == ranks[1]

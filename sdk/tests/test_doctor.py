@@ -254,9 +254,7 @@ def test_actors_that_are_refused_wait_for_the_learner(head: Head, monkeypatch: p
     assert "rows were refused" in found["what"]
 
 
-def test_a_ring_of_which_a_learner_learns_half_of_the_time_is_fine(
-    head: Head, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_learner_that_learns_half_of_the_time_is_fine(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
     def goes_on() -> None:
         if head.taken is None:
             head.play()

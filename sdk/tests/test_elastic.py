@@ -9,7 +9,7 @@ import pytest
 
 from olaf.elastic import Learners, Ledger
 from olaf.errors import LearnerFailed
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 PRICE = 3.06 / 3600 / 4
 """$ of a second of a learner, four of which share a machine."""
@@ -65,7 +65,7 @@ class Plant:
         return self.network.time
 
 
-def test_eight_that_are_always_busy_cost_what_they_would_reserved() -> None:
+def test_eight_busy_learners_cost_as_much_as_reserved_ones() -> None:
     plant = Plant(8)
     plant.put(*[5.0] * 8 * 2000)
     plant.network.run(9000.0)
@@ -77,7 +77,7 @@ def test_eight_that_are_always_busy_cost_what_they_would_reserved() -> None:
     assert report.invoked == pytest.approx(sum(each.cost(9000.0) for each in plant.ledger.invocations))
 
 
-def test_no_learner_is_busy_without_rows_and_each_ends_after_its_keep_alive() -> None:
+def test_an_idle_learner_ends_after_its_keep_alive() -> None:
     plant = Plant(4, keep_alive=10.0)
     assert (plant.learners.alive, plant.learners.busy) == (0, 0)
     plant.put(3.0, 4.0)
@@ -107,7 +107,7 @@ def test_what_is_started_beforehand_is_there_at_once() -> None:
     assert plant.learnt == [1.0]
 
 
-def test_no_more_learn_than_are_admitted_and_nobody_is_interrupted() -> None:
+def test_only_admitted_learners_learn_without_interruption() -> None:
     plant = Plant(4)
     plant.put(*[10.0] * 12)
     plant.network.run(5.0)

@@ -14,7 +14,7 @@ import pytest
 
 from olaf import ParameterServer
 from olaf.policies import Plain, Stellaris
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import free_tcp_ports, weights_of
 

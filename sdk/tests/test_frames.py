@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olaf import frames, wire
 from olaf.policies import Outcome, Periodic, Plain, PolicyMaker, RewardGated, Synchronous, Update
-from olaf.port import Address, Bytes, Party, Run
-from olaf.segments import Segments, Vector, blocks, payload
 from olaf.server import ParameterServer
+from olaf.transport import frames, wire
+from olaf.transport.port import Address, Bytes, Party, Run
+from olaf.transport.segments import Segments, Vector, blocks, payload
 from olaf.worker import Worker
 from tests.network import SERVER, vector, worker_address
 
@@ -99,7 +99,7 @@ def test_a_run_is_what_its_frames_are_one_by_one(first: int, count: int, version
     assert np.array_equal(frames.Reader().values(run, wire.OLAF_BYTES), weights[place])
 
 
-def test_what_differs_between_the_segments_of_an_update_is_at_the_end_of_the_header() -> None:
+def test_fields_that_differ_by_segment_end_the_header() -> None:
     assert wire.OLAF_SEGMENT_AT + 2 == wire.OLAF_POLICY_AT == wire.OLAF_BYTES - 2
 
 
@@ -175,7 +175,7 @@ def test_a_server_does_with_a_run_what_it_does_one_by_one(
     assert sorted(ports[0].sent) == sorted(ports[1].sent)
 
 
-def test_of_a_run_that_wraps_and_has_two_epochs_and_a_bad_value_each_frame_counts_by_itself() -> None:
+def test_each_frame_of_a_mixed_run_counts_by_itself() -> None:
     port = Bench(SERVER)
     policy = partial(Plain, rate=1.0)
     segments, values = Segments(30, 6), np.ones(5, np.float32)
@@ -218,8 +218,8 @@ def test_an_answer_has_the_weights_of_its_version(policy: PolicyMaker) -> None:
         server.receive(Run(run.data, run.size), worker_address(0))
         acks, port.sent = [datagram for _, datagram in port.sent], []
         assert [wire.Olaf.unpack(ack).policy for ack in acks] == [seq] * SEGMENTS.count
-        told = np.frombuffer(b"".join(ack[wire.OLAF_BYTES :] for ack in acks), "<f4")
-        assert told.tolist() == [seq] * VALUES
+        values = np.frombuffer(b"".join(ack[wire.OLAF_BYTES :] for ack in acks), "<f4")
+        assert values.tolist() == [seq] * VALUES
 
 
 @settings(max_examples=60)

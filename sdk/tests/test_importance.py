@@ -10,15 +10,15 @@ import pytest
 
 from olaf import ParameterServer, Worker
 from olaf.policies import Asynchronous
-from olaf.port import Address
-from olaf.virtual import VirtualNetwork
+from olaf.transport.port import Address
+from olaf.transport.virtual import VirtualNetwork
 from tests.network import SERVER, Tap, acknowledge, vector, worker_address
 
 pytest.importorskip("torch")
 import torch
 
-from olaf import flat
-from olaf.importance import Importance, clipped, truncated
+from olaf.torch import flat
+from olaf.torch.importance import Importance, clipped, truncated
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 INFINITE = math.inf
@@ -77,7 +77,7 @@ def learner(network: VirtualNetwork, versions: int, keep: int = 8) -> tuple[Gaus
 
 
 @pytest.mark.parametrize("rho", [1.0, INFINITE])
-def test_the_gradient_is_the_weight_times_that_of_the_log_probability(rho: float) -> None:
+def test_the_gradient_is_weight_times_log_probabilitys(rho: float) -> None:
     policy, worker = learner(VirtualNetwork(), versions=2)
     importance = Importance(policy.mean.parameters(), worker, rho)
     behaviour = policy(ROWS).log_prob(ACTIONS).detach() + 0.1
@@ -188,5 +188,5 @@ def test_a_bound_that_is_not_above_0_is_refused(rho: float) -> None:
 
 def test_parameters_of_another_model_are_refused() -> None:
     policy, worker = learner(VirtualNetwork(), versions=0)
-    with pytest.raises(ValueError, match="10 values, and a model of 8"):
+    with pytest.raises(ValueError, match="10 values for a model of 8"):
         Importance(policy.parameters(), worker)

@@ -7,12 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from olaf import wire
 from olaf.errors import NoAnswer
-from olaf.port import Address
-from olaf.reduction import Reduction
 from olaf.rounds import Rounds
-from olaf.segments import Vector
+from olaf.rounds.reduction import Reduction
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector
 from tests.network import SERVER, vector, worker_address
 from tests.test_rounds import Job
 
@@ -39,14 +39,14 @@ def reduced(job: Job, members: list[Rounds], step: int, late: float = 0.0) -> No
 def failures(job: Job, members: list[Rounds], vectors: list[Vector]) -> list[str]:
     """What members raise that begin a reduction now."""
     running: list[Reduction] = []
-    said = []
+    messages = []
     for member, one in zip(members, vectors):
         try:
             running.append(member.start(one))
         except NoAnswer as failure:
-            said.append(str(failure))
+            messages.append(str(failure))
     job.network.run(job.network.time + SOON, lambda: all(one.failure for one in running))
-    return said + [str(one.failure) for one in running]
+    return messages + [str(one.failure) for one in running]
 
 
 class Losses:
@@ -85,7 +85,7 @@ def test_any_two_datagrams_may_be_lost(first: bool, late: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_no_sum_is_wrong_whatever_is_lost_repeated_late_or_overtaken(seed: int) -> None:
+def test_no_sum_is_wrong_after_loss_repetition_or_delay(seed: int) -> None:
     size = 2 + seed % 3
     job = Job(size, segments=2, loss=seed % 4 / 10, repeat=0.2, spread=seed % 5 / 10, seed=seed)
     members = job.fixed()
@@ -118,7 +118,7 @@ def test_members_that_wait_for_one_do_not_flood_one_another() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_member_that_dies_fails_all_others_in_seconds_by_its_name(seed: int) -> None:
+def test_a_dead_member_fails_all_others_in_seconds_by_name(seed: int) -> None:
     size = 2 + seed % 3
     job = Job(size, segments=2, loss=0.05, seed=seed)
     members = job.fixed()
@@ -130,9 +130,9 @@ def test_a_member_that_dies_fails_all_others_in_seconds_by_its_name(seed: int) -
     job.network.run(job.network.time + 0.0002 * job.medium.random.random())
     members[0]._port.close()
     host, number = job.addresses[0]
-    for said in failures(job, members[1:], vectors[1:]):
-        assert f"member {host}:{number} has not answered" in said or "has given up" in said
-        assert "no result of round" in said
+    for reason in failures(job, members[1:], vectors[1:]):
+        assert f"member {host}:{number} has not answered" in reason or "has given up" in reason
+        assert "no result of round" in reason
 
 
 def test_a_member_that_is_slow_is_waited_for() -> None:
@@ -142,24 +142,24 @@ def test_a_member_that_is_slow_is_waited_for() -> None:
         reduced(job, members, step, late=25.0 if step == 1 else 0.0)
 
 
-def test_where_members_cannot_reach_one_another_a_slow_one_is_waited_for_too() -> None:
+def test_a_slow_member_that_others_cannot_reach_is_awaited() -> None:
     job = Job(2, lost=lambda source, to, datagram: SERVER not in (source, to))
     reduced(job, job.fixed(), 0, late=20.0)
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_a_member_that_leaves_or_gives_up_fails_the_others_at_once(size: int) -> None:
+def test_a_member_that_leaves_fails_the_others_at_once(size: int) -> None:
     job = Job(size)
     members = job.fixed()
     reduced(job, members, 0)
     members[0].leave()
     before = job.network.time
-    said = failures(job, members[1:], [np.ones(3, np.float32)] * (size - 1))
-    assert all("has left the job" in one or "has given up" in one for one in said)
+    messages = failures(job, members[1:], [np.ones(3, np.float32)] * (size - 1))
+    assert all("has left the job" in one or "has given up" in one for one in messages)
     assert job.network.time - before < 2.0
 
 
-def test_a_member_that_leaves_still_has_the_last_result_for_others() -> None:
+def test_a_member_that_leaves_still_gives_the_last_result() -> None:
     job = Job(2, lost=lambda source, to, datagram: (source, to) == (SERVER, worker_address(1)))
     members = job.fixed()
     vectors = [np.ones(3, np.float32) for _ in members]
@@ -170,11 +170,11 @@ def test_a_member_that_leaves_still_has_the_last_result_for_others() -> None:
     assert vectors[1].tolist() == [2.0] * 3
 
 
-def test_results_that_never_reach_anyone_fail_all_members_in_seconds() -> None:
+def test_results_that_reach_no_member_fail_all_in_seconds() -> None:
     job = Job(3, lost=lambda source, to, datagram: source == SERVER)
     members = job.fixed()
-    said = failures(job, members, [np.ones(3, np.float32)] * 3)
-    assert any("8 sums in turn reached no member" in one for one in said)
-    assert all("8 sums in turn" in one or "has given up" in one for one in said)
+    messages = failures(job, members, [np.ones(3, np.float32)] * 3)
+    assert any("8 sums in turn reached no member" in one for one in messages)
+    assert all("8 sums in turn" in one or "has given up" in one for one in messages)
     with pytest.raises(NoAnswer, match="no result of round"):
         members[0].start(np.ones(3, np.float32))

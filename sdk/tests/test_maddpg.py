@@ -15,7 +15,7 @@ import torch
 from particles import Spread, Tag
 
 from olaf import ParameterServer
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 SMALL: dict[str, Any] = {"batch": 64, "rows": 2000, "hidden": 8, "warm_up": 64}
 
@@ -79,7 +79,7 @@ def test_a_relaxed_choice_is_gumbels() -> None:
     assert torch.allclose(shares, torch.softmax(logits[0], 0), atol=0.005)
 
 
-def test_target_values_bootstrap_from_the_smaller_critic_and_not_after_an_end() -> None:
+def test_target_values_use_the_smaller_critic_until_an_end() -> None:
     reward, done = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.0, 0.0, 1.0])
     one, other = torch.tensor([10.0, 4.0, 7.0]), torch.tensor([8.0, 6.0, 7.0])
     assert torch.allclose(maddpg.target_values(reward, done, [one], 0.5), torch.tensor([6.0, 4.0, 3.0]))
@@ -215,7 +215,7 @@ def test_critics_learn_what_returns_are() -> None:
     assert error() < before / 5
 
 
-def test_the_next_agents_batch_is_drawn_while_an_update_is_on_its_way() -> None:
+def test_the_next_batch_is_drawn_while_an_update_travels() -> None:
     """Nothing is answered while a round is made, in which time stands still: no draw waits for an ACK."""
     network = VirtualNetwork()
     clusters = {f"10.0.1.{number}": f"agent {number}" for number in range(4)}

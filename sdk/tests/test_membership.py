@@ -7,13 +7,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker, wire
-from olaf.address import Cluster, parse
+from olaf import ParameterServer, Worker
 from olaf.errors import BadAddress, JoinRefused
-from olaf.membership import signed
 from olaf.policies import Plain
-from olaf.port import Address
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.address import Cluster, parse
+from olaf.transport.membership import signed
+from olaf.transport.port import Address
+from olaf.transport.virtual import VirtualNetwork
 from tests.engine import Engine
 from tests.network import DELAY, SERVER, of, weights_of, worker_address
 
@@ -67,9 +68,9 @@ def test_the_answer_to_join_says_segments_server_and_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "cluster", "reason"), [("9e55", "lander", "key"), (KEY.hex(), "mars", "no such")]
+    ("key", "cluster", "reason"), [("9e55", "lander", "key"), (KEY.hex(), "mars", "does not exist")]
 )
-def test_a_refusal_is_said_in_words(key: str, cluster: str, reason: str) -> None:
+def test_a_refusal_names_its_reason(key: str, cluster: str, reason: str) -> None:
     with pytest.raises(JoinRefused, match=reason):
         Lab(key=KEY).worker(key=key, cluster=cluster)
 
@@ -87,7 +88,7 @@ def test_every_reason_has_words(reason: wire.Reason, monkeypatch: pytest.MonkeyP
     assert "reason" not in str(refused.value)
 
 
-def test_a_worker_that_hears_nothing_joins_again_and_follows_to_the_new_epoch() -> None:
+def test_a_worker_without_answers_joins_the_new_epoch() -> None:
     lab = Lab()
     worker = lab.worker()
     worker.begin(np.zeros(100, np.float32))

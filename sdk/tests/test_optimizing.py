@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, wire
+from olaf import ParameterServer
 from olaf.errors import BadCheckpoint
 from olaf.policies import Asynchronous, SoftSync, Stellaris
-from olaf.segments import Segments, payload
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.segments import Segments, payload
+from olaf.transport.virtual import VirtualNetwork
 from tests.network import SERVER, of, vector, weights_of, worker_address
 from tests.test_staleness import ZERO, check_one_by_one, gradient_at, trained, update
 
@@ -55,7 +56,7 @@ def test_segments_together_do_what_they_would_one_by_one(make: Any) -> None:
 
 
 def test_an_unknown_optimiser_is_refused() -> None:
-    with pytest.raises(ValueError, match="no optimiser 'adamm'; take one of adam, sgd, rmsprop"):
+    with pytest.raises(ValueError, match="optimiser 'adamm' does not exist: take one of adam, sgd, rmsprop"):
         Asynchronous(ZERO, optimizer="adamm")
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker, wire
+from olaf import ParameterServer, Worker
 from olaf.errors import NoAnswer, OtherModel
-from olaf.outbox import Mark, Outbox
 from olaf.policies import Plain
-from olaf.port import Address, Run
-from olaf.segments import Segments
-from olaf.udp import UdpPort, usual
-from olaf.virtual import Medium, VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address, Run
+from olaf.transport.segments import Segments
+from olaf.transport.udp import UdpPort, usual
+from olaf.transport.virtual import Medium, VirtualNetwork
+from olaf.worker.outbox import Mark, Outbox
 from tests.network import SERVER, Lossy, Tap, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
@@ -61,7 +62,7 @@ def test_no_more_is_on_its_way_than_fits_and_all_arrives_once() -> None:
     assert sent.frames <= 2 * segments.count
 
 
-def test_an_update_is_one_run_from_the_first_segment_where_nothing_gets_lost() -> None:
+def test_an_update_without_loss_is_one_run_from_segment_0() -> None:
     """Behind an engine, or after a loss, the last of a burst would otherwise be the same each time."""
     segments = Segments(10 * EACH, 10)
     outbox, firsts, now = Outbox(segments, 1 << 30), [], 0.0
@@ -127,7 +128,7 @@ def test_an_update_that_a_full_socket_refused_is_due_later() -> None:
     assert outbox.held_from == {} and sent.frames == 1
 
 
-def test_the_last_update_is_sent_though_everything_before_it_was_lost() -> None:
+def test_the_last_update_is_sent_after_all_before_were_lost() -> None:
     """An engine dies, and nothing arrives at the worker that would wake it."""
     medium = Lossy()
     network, server = lab(medium)
@@ -142,7 +143,7 @@ def test_the_last_update_is_sent_though_everything_before_it_was_lost() -> None:
     assert server.counters().received == worker.segments.count
 
 
-def test_a_machine_loses_nothing_of_a_million_values_that_it_sends_to_itself() -> None:
+def test_a_machine_loses_nothing_that_it_sends_to_itself() -> None:
     values, updates = 1_000_000, 12
     server = ParameterServer("127.0.0.1:0", policy=lambda w, s: Plain(w, s, rate=1.0))
     worker = Worker(f"127.0.0.1:{server.address[1]}", values)
@@ -179,7 +180,7 @@ def test_a_worker_takes_the_division_that_the_engine_has(values: int, division: 
     assert server.counters().unusable == 0
 
 
-def test_a_division_that_no_packet_can_carry_is_refused_with_what_to_do() -> None:
+def test_a_division_too_large_for_packets_is_refused() -> None:
     network, _ = lab(divisions={"default": 1})
     port = network.port(worker_address(0))
     port.mtu = lambda peer: 1500  # type: ignore[method-assign]
@@ -189,7 +190,7 @@ def test_a_division_that_no_packet_can_carry_is_refused_with_what_to_do() -> Non
         worker.wait(10)
 
 
-def test_a_model_that_the_engines_slots_cannot_carry_is_refused_with_what_to_do() -> None:
+def test_a_model_too_large_for_the_slots_is_refused() -> None:
     network, server = lab(divisions={"default": 1}, slot=368)
     port = network.port(worker_address(0))
     port.mtu = lambda peer: 9000  # type: ignore[method-assign]
@@ -203,7 +204,7 @@ def test_a_model_that_the_engines_slots_cannot_carry_is_refused_with_what_to_do(
     assert small.wait(10)
 
 
-def test_one_size_of_segments_for_scripts_and_for_the_second_worker() -> None:
+def test_scripts_and_the_second_worker_have_equal_segments() -> None:
     network, _ = lab()
     first = Worker(AT, 9155, segments=25, port=network.port(worker_address(0)))
     first.begin(vector(9155))
@@ -226,7 +227,7 @@ def passing(init: bool, segments: range) -> Tap:
 
 
 @pytest.mark.parametrize(
-    ("init", "segments", "said"),
+    ("init", "segments", "message"),
     [
         (False, range(0), "nothing comes back"),
         (True, range(0), "another UDP port of it than 41000"),
@@ -234,7 +235,7 @@ def passing(init: bool, segments: range) -> Tap:
     ],
 )
 def test_a_worker_that_hears_nothing_says_so_once_and_why(
-    init: bool, segments: range, said: str, caplog: pytest.LogCaptureFixture
+    init: bool, segments: range, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     network, _ = lab(passing(init, segments))
     worker = Worker(AT, 1000, segments=4, port=network.port(worker_address(0)))
@@ -243,7 +244,7 @@ def test_a_worker_that_hears_nothing_says_so_once_and_why(
         worker.offer(vector(1000), 0.0)
         network.run(network.time + 0.1)
     assert caplog.text.count("examines it") + caplog.text.count("no ACK for segment") == 1
-    assert said in caplog.text
+    assert message in caplog.text
 
 
 def test_a_worker_that_hears_the_server_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -257,19 +258,19 @@ def test_a_worker_that_hears_the_server_says_nothing(caplog: pytest.LogCaptureFi
     assert caplog.text == ""
 
 
-def test_where_a_member_is_if_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_address_of_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLAF_LOCAL", raising=False)
-    monkeypatch.setattr("olaf.udp._source", lambda peer: "10.0.1.1")
+    monkeypatch.setattr("olaf.transport.udp._source", lambda peer: "10.0.1.1")
     assert usual(("10.0.0.254", 20300)) == ("10.0.1.1", wire.UDP_PORT)
     assert usual(("10.0.1.1", 20300)) == ("0.0.0.0", 0)  # the server is here
     monkeypatch.setenv("OLAF_LOCAL", "10.0.1.1:41001")
     assert usual(("10.0.0.254", 20300)) == ("10.0.1.1", 41001)
 
 
-def test_an_engine_that_cannot_be_reached_is_said_in_words() -> None:
+def test_an_unreachable_engine_is_reported() -> None:
     port = UdpPort()
     try:
-        with pytest.raises(NoAnswer, match="there is no way to 255"):
+        with pytest.raises(NoAnswer, match="no route leads to 255"):
             port.reachable(("255.255.255.255", 20300))
     finally:
         port.close()

@@ -1,4 +1,4 @@
-"""The examples' games follow the formulas of OpenAI's particle environments, told in scalars."""
+"""The examples' games follow the formulas of OpenAI's particle environments, in scalars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass
 class Body:
-    """A disc, told in scalars."""
+    """A disc, in scalars."""
 
     at: Point
     size: float
@@ -107,7 +107,7 @@ def scattered(world: Particles, random: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("number", [3, 6, 12, 24])
 @pytest.mark.parametrize("game", [Tag, Spread])
-def test_a_step_has_the_originals_places_observations_and_rewards(game: Any, number: int) -> None:
+def test_a_step_equals_the_originals_step(game: Any, number: int) -> None:
     states = STATES if number < 12 or "OLAF_TEST_ALL" in os.environ else STATES // 10
     random = np.random.default_rng(number)
     world = game(number, states, random)

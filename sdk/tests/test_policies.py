@@ -21,7 +21,7 @@ def update(value: float, reward: float = 0.0, count: int = 1, member: int = 0) -
     return Update(np.full(2, value * count, np.float32), count, reward, HOSTS[member])
 
 
-def test_olaf_moves_by_the_running_average_when_the_reward_beats_the_global_one() -> None:
+def test_olaf_moves_by_the_average_when_the_reward_is_higher() -> None:
     policy = RewardGated(ZERO, rate=1.0)
     assert policy.take(update(4.0, reward=10), 0) == APPLIED
     assert policy.weights.tolist() == [4, 4]
@@ -30,7 +30,7 @@ def test_olaf_moves_by_the_running_average_when_the_reward_beats_the_global_one(
     assert policy.reward == [15]
 
 
-def test_olaf_refuses_a_lower_reward_but_the_global_one_comes_down_to_it() -> None:
+def test_olaf_refuses_a_lower_reward_and_lowers_the_global_one() -> None:
     policy = RewardGated(ZERO, rate=1.0)
     policy.take(update(1.0, reward=100), 0)
     assert policy.take(update(1.0, reward=-100), 0) == REFUSED
@@ -45,9 +45,7 @@ def test_olaf_takes_everything_until_a_reward_is_known() -> None:
 
 
 @given(count=st.integers(1, 12), first=st.floats(-2, 2), mean=st.floats(-2, 2))
-def test_a_merged_frame_moves_olaf_as_far_as_its_parts_one_by_one(
-    count: int, first: float, mean: float
-) -> None:
+def test_a_merged_frame_moves_olaf_as_far_as_its_parts(count: int, first: float, mean: float) -> None:
     merged, single = RewardGated(ZERO, rate=0.5), RewardGated(ZERO, rate=0.5)
     for policy in (merged, single):
         policy.take(update(first, reward=float("-inf")), 0)
@@ -58,7 +56,7 @@ def test_a_merged_frame_moves_olaf_as_far_as_its_parts_one_by_one(
     assert merged.state()["average"] == pytest.approx(single.state()["average"], abs=1e-5)
 
 
-def test_olaf_counts_a_merged_frame_once_if_told_so() -> None:
+def test_olaf_counts_a_merged_frame_once_on_request() -> None:
     policy = RewardGated(ZERO, rate=1.0, weigh=False)
     policy.take(update(4.0, reward=1, count=5), 0)
     assert policy.weights.tolist() == [4, 4]
@@ -70,7 +68,7 @@ def test_plain_adds_the_sum() -> None:
     assert policy.weights.tolist() == [2, 2]
 
 
-def test_periodic_moves_every_so_many_worker_updates_by_their_mean() -> None:
+def test_periodic_moves_every_n_updates_by_their_mean() -> None:
     policy = Periodic(ZERO, rate=1.0, updates=4)
     assert policy.take(update(1.0, count=3), 0) == COLLECTED
     assert policy.weights.tolist() == [0, 0]
@@ -78,7 +76,7 @@ def test_periodic_moves_every_so_many_worker_updates_by_their_mean() -> None:
     assert policy.weights.tolist() == [2, 2]
 
 
-def test_periodic_moves_every_so_many_seconds_from_the_first_update() -> None:
+def test_periodic_moves_every_n_seconds_from_the_first_update() -> None:
     policy = Periodic(ZERO, rate=1.0, seconds=2.0)
     assert policy.due() is None
     policy.take(update(1.0), 10.0)
@@ -127,7 +125,7 @@ def test_a_policy_continues_from_its_state(policy: Policy) -> None:
     assert np.array_equal(again.weights, policy.weights)
 
 
-def test_plain_takes_the_mean_of_so_many_workers_or_every_whole_step() -> None:
+def test_plain_takes_the_mean_of_n_workers_or_every_step() -> None:
     whole, mean = Plain(ZERO, rate=1.0), Plain(ZERO, rate=1.0, workers=3)
     for policy in (whole, mean):
         policy.take(update(3.0, count=2), 0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address
 from olaf.replicas.replica import Replica
 from olaf.replicas.trained import Descent
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.virtual import VirtualNetwork
 from tests.asynchronous import Network, gradient
 from tests.engine import Engine
 from tests.network import SERVER, worker_address

@@ -1,4 +1,4 @@
-"""Replicas: the weights of all members are the same bits, whatever the network loses and whoever dies."""
+"""Replicas: all members have the same bits, whatever the network loses and whichever member dies."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import wire
-from olaf.port import Address
 from olaf.replicas.replica import Replica
 from olaf.replicas.trained import Descent
-from olaf.segments import Vector
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector
+from olaf.transport.virtual import VirtualNetwork
 from tests.asynchronous import Network, gradient
 from tests.network import SERVER, worker_address
 
@@ -60,7 +60,7 @@ class Script:
             self._compute()
 
     def kill(self) -> None:
-        """It is gone without a word."""
+        """It ends without a message."""
         self.alive = False
         self.replica._port.close()
 
@@ -162,7 +162,7 @@ def test_loss_repetition_and_reordering_change_no_bit(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_member_that_is_killed_and_comes_back_and_one_that_comes_late(seed: int) -> None:
+def test_a_killed_member_returns_and_another_comes_late(seed: int) -> None:
     job = Job(5, h=4, loss=0.05, repeat=0.05, spread=0.002, seed=seed, until=400)
     job.begin(0, 1, 2, 3)
     job.until_version(60)
@@ -179,6 +179,18 @@ def test_a_member_that_is_killed_and_comes_back_and_one_that_comes_late(seed: in
     assert all(script.replica.counters.diverged == 0 for script in job.scripts.values())
 
 
+@pytest.mark.parametrize("segments", [1, 2])
+def test_a_member_that_comes_back_contributes_again(segments: int) -> None:
+    job = Job(3, h=2, segments=segments, until=400)
+    job.begin()
+    job.until_version(60)
+    job.scripts[job.addresses[2]].kill()
+    job.until_version(120)
+    (back,) = job.begin(2)
+    job.run()
+    assert back.replica.commits.left_out < back.replica.commits.commits / 4
+
+
 class Synchronous(Job):
     """Its gradients depend on the member, the version and the weights; their sums are exact in any order."""
 
@@ -188,7 +200,7 @@ class Synchronous(Job):
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.05])
-def test_with_a_bound_of_0_and_an_h_of_all_it_is_synchronous_training_bit_for_bit(loss: float) -> None:
+def test_bound_0_and_h_of_all_are_synchronous_training(loss: float) -> None:
     job = Synchronous(4, staleness=0, until=40, loss=loss, repeat=loss, spread=0.001, seed=3)
     weights = job.first.copy()
     for version in range(40):
@@ -244,7 +256,7 @@ def test_a_result_that_reached_one_member_is_had_from_it_by_all() -> None:
     assert scripts[2].replica.gaps.helped >= 30
 
 
-def test_the_engines_copy_of_a_result_that_was_left_out_comes_too_late() -> None:
+def test_the_engines_copy_of_a_void_result_comes_too_late() -> None:
     """Promised is promised: results that were under way for seconds are taken by no one."""
     job = Job(3)
     sent: list[tuple[Address, bytes]] = []
@@ -265,7 +277,7 @@ def test_the_engines_copy_of_a_result_that_was_left_out_comes_too_late() -> None
     assert all(script.replica.counters.diverged == 0 for script in scripts)
 
 
-def test_a_member_that_dies_with_a_result_that_no_other_has_does_not_stop_the_rest() -> None:
+def test_the_only_holder_of_a_result_dies_and_others_go_on() -> None:
     job = Job(5, h=3, lost=LosesResults({31}, but={worker_address(4)}), until=80)
     scripts = job.begin()
     dying = scripts[4].replica
@@ -276,7 +288,7 @@ def test_a_member_that_dies_with_a_result_that_no_other_has_does_not_stop_the_re
     assert sum(script.replica.gaps.voids for script in scripts[:4]) >= 1
 
 
-def test_a_member_that_comes_back_after_that_promises_like_any_other() -> None:
+def test_a_member_that_returns_promises_like_any_other() -> None:
     losses = LosesResults({31}, but={worker_address(4)})
     job = Job(5, h=3, lost=losses, until=150)
     scripts = job.begin()
@@ -291,7 +303,7 @@ def test_a_member_that_comes_back_after_that_promises_like_any_other() -> None:
     assert scripts[0].replica.gaps.voids > voids
 
 
-def test_a_member_that_the_others_went_on_without_takes_a_snapshot_when_it_is_heard_again() -> None:
+def test_an_excluded_member_takes_a_snapshot_when_it_returns() -> None:
     job = Job(5, h=3, until=300)
     alone = worker_address(4)
     cut = LosesResults({31}, but={alone})
@@ -312,7 +324,7 @@ def test_a_member_that_the_others_went_on_without_takes_a_snapshot_when_it_is_he
     assert scripts[4].replica.counters.fell_back >= 1
 
 
-def test_a_job_begins_whatever_an_earlier_one_has_left_in_the_engine() -> None:
+def test_a_job_begins_despite_an_earlier_one_in_the_engine() -> None:
     job = Job(3, first=(1 << 32) - 30)
     for engine in job.medium.engines:
         for index in engine.indices:
@@ -332,7 +344,7 @@ def test_an_engine_that_begins_again_is_noticed_and_all_go_on(first: int, seed: 
     assert sum(script.replica.counters.opened for script in scripts) >= 2
 
 
-def test_where_the_engine_makes_no_sums_all_members_say_so_in_seconds() -> None:
+def test_an_engine_without_sums_is_reported_in_seconds() -> None:
     job = Job(3, lost=lambda source, to, datagram: SERVER in (source, to))
     scripts = job.begin()
     job.network.run(30.0)
@@ -340,7 +352,7 @@ def test_where_the_engine_makes_no_sums_all_members_say_so_in_seconds() -> None:
     assert all("has given up" in str(script.replica.failure) for script in scripts[1:])
 
 
-def test_an_engine_that_falls_silent_ends_the_training_with_the_reason() -> None:
+def test_a_silent_engine_ends_the_training_with_the_reason() -> None:
     job = Job(3)
     job.options["limit"] = 10.0
     scripts = job.begin()
@@ -353,21 +365,21 @@ def test_an_engine_that_falls_silent_ends_the_training_with_the_reason() -> None
             script.replica.commit(gradient(0, 700), script.replica.version)
 
 
-def test_a_member_that_trains_something_else_is_refused_with_what_differs() -> None:
+def test_a_member_of_another_training_is_refused_with_a_reason() -> None:
     job = Job(4)
     others = job.begin(0, 1, 2)
     job.until_version(10)
     (other,) = job.begin(3, rate=0.5)
     job.network.run(job.network.time + 5.0, lambda: other.replica.failure is not None)
-    said = str(other.replica.failure)
-    assert "'descent with a rate of 0.125' there, 'descent with a rate of 0.5' here" in said
+    message = str(other.replica.failure)
+    assert "'descent with a rate of 0.125' there, 'descent with a rate of 0.5' here" in message
     assert other.replica.version == 0
     other.alive = False
     job.run()
     assert all(script.replica.commits.commits > 0 for script in others)
 
 
-def test_a_snapshot_goes_on_from_another_member_when_the_one_that_gives_it_dies() -> None:
+def test_a_snapshot_goes_on_when_its_giver_dies() -> None:
     job = Job(4, values=200_000, segments=100, until=100, h=2, pace=0.02)
     job.begin(0, 1, 2)
     job.until_version(5)
@@ -395,7 +407,7 @@ def test_a_member_far_behind_takes_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"staleness": -1}, "0 … 15, not -1"),
         ({"staleness": 16}, "0 … 15, not 16"),
@@ -404,9 +416,9 @@ def test_a_member_far_behind_takes_a_snapshot() -> None:
         ({"segments": 800}, "cannot be divided"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(options: dict[str, int], said: str) -> None:
+def test_what_cannot_be_is_refused_in_one_line(options: dict[str, int], message: str) -> None:
     job = Job(4)
-    with pytest.raises(ValueError, match=said) as refused:
+    with pytest.raises(ValueError, match=message) as refused:
         job.begin(0, **options)
     assert "\n" not in str(refused.value)
 

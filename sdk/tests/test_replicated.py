@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from olaf.errors import JoinRefused, OtherParameters
-from olaf.port import Address
 from olaf.replicas.replica import Replica
-from olaf.segments import Vector
-from olaf.udp import UdpPort
-from olaf.virtual import VirtualNetwork
+from olaf.transport.port import Address
+from olaf.transport.segments import Vector
+from olaf.transport.udp import UdpPort
+from olaf.transport.virtual import VirtualNetwork
 from tests.asynchronous import Engine, Network, gradient
 from tests.network import SERVER, worker_address
 
 pytest.importorskip("torch")
 import torch
 
-from olaf.optimizer import attach
-from olaf.replicas.optimizer import Optimized
+from olaf.torch.link import attach
+from olaf.torch.replicated import Optimized
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
@@ -157,7 +157,7 @@ def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replic
 
 
 @pytest.mark.parametrize(
-    ("second", "net", "said"),
+    ("second", "net", "message"),
     [
         (lambda p: torch.optim.Adam(p, lr=0.02), model(1), "lr=0.01"),
         (OPTIMIZERS["sgd"], model(1), "torch.optim.sgd.SGD' here"),
@@ -165,14 +165,14 @@ def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replic
         (OPTIMIZERS["adam"], torch.nn.Linear(8, 1), "1 segments of 61 values' there"),
     ],
 )
-def test_another_model_or_optimiser_is_refused_with_what_differs(second: Any, net: Any, said: str) -> None:
+def test_another_model_or_optimiser_is_refused_with_what_differs(second: Any, net: Any, message: str) -> None:
     _, refused = pair(second, net)
     assert isinstance(refused.failure, JoinRefused)
-    assert said in str(refused.failure) and "\n" not in str(refused.failure)
+    assert message in str(refused.failure) and "\n" not in str(refused.failure)
     assert refused.version == 0 and not refused.joined
 
 
-def test_settings_that_one_member_changes_end_its_training_with_the_reason() -> None:
+def test_changed_settings_end_a_members_training() -> None:
     addresses = [worker_address(0)]
     network = VirtualNetwork(Network(SERVER, [addresses], 1))
     net = model(3)

@@ -11,7 +11,7 @@ import pytest
 
 from olaf import ParameterServer
 from olaf.policies import Plain
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import weights_of
 
@@ -52,8 +52,8 @@ def flat(state: dict[str, Any]) -> Any:
     return np.concatenate([np.asarray(state[name]).ravel() for name in sorted(state)])
 
 
-def test_one_update_an_iteration_with_the_mean_return_as_its_reward() -> None:
-    from olaf.rllib import PPOLearner
+def test_one_update_an_iteration_with_the_mean_return() -> None:
+    from olaf.torch.rllib import PPOLearner
 
     server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=0.001))
     algorithm = ppo(PPOLearner, {"server": f"127.0.0.1:{server.address[1]}"}, learners=0)
@@ -80,7 +80,7 @@ def test_one_update_an_iteration_with_the_mean_return_as_its_reward() -> None:
 
 
 def test_two_learners_sum_their_gradients_in_the_engine() -> None:
-    from olaf.rllib import SynchronousPPOLearner
+    from olaf.torch.rllib import SynchronousPPOLearner
 
     port = UdpPort(("127.0.0.1", 0))
     engine = Engine(port.address, members=2)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import wire
-from olaf.address import Cluster
 from olaf.errors import JoinRefused, NoAnswer
-from olaf.port import Address
 from olaf.rounds import Rounds
-from olaf.segments import JUMBO_MTU, Vector
-from olaf.virtual import VirtualNetwork, VirtualPort
+from olaf.transport import wire
+from olaf.transport.address import Cluster
+from olaf.transport.port import Address
+from olaf.transport.segments import JUMBO_MTU, Vector
+from olaf.transport.virtual import VirtualNetwork, VirtualPort
 from tests.engine import Engine, EngineMedium
-from tests.network import SERVER, of, vector, worker_address
+from tests.network import SERVER, Tap, of, vector, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 LANDER = Cluster("lander", CONTROL)
@@ -104,6 +104,20 @@ def test_loss_repetition_and_reordering_change_no_bit(way: str, seed: int) -> No
     assert all(member.counters.partial == 0 for member in members)
 
 
+def test_an_opening_sums_whole_segments() -> None:
+    sizes: list[int] = []
+
+    def lost(source: Address, to: Address, frame: bytes) -> list[bytes]:
+        sizes.append(len(frame))
+        return []
+
+    network = VirtualNetwork(Tap(lost))
+    member = Rounds(network.port(worker_address(0)), SERVER, 2, mtu=1500)
+    assert member.open([0], 8, 0.01) == {0: 0}
+    assert set(sizes) == {wire.OLAF_BYTES + 4 * wire.packet_values(1500)}
+    assert "OLAF_MTU" in member.unopened([0], [])
+
+
 def test_h_is_the_number_of_members_before_the_first_round() -> None:
     job = Job(3, segments=2, key=bytes.fromhex("5ec7e7"))
     job.engine.threshold = 1
@@ -125,7 +139,7 @@ def test_three_members_with_loss_agree_on_every_bit() -> None:
         assert all(np.array_equal(result, results[0]) for result in results)
 
 
-def test_a_member_that_is_ahead_waits_and_one_that_is_slow_is_not_left_out() -> None:
+def test_a_member_ahead_waits_for_a_slow_one() -> None:
     job = Job(2)
     fast, slow = job.fixed()
     ones = [np.ones(10, np.float32) for _ in range(2)]
@@ -153,7 +167,7 @@ def test_a_result_lost_to_everyone_is_made_again() -> None:
     assert job.engine.seen["reset"] >= 1
 
 
-def test_an_engine_that_restarts_in_the_middle_of_a_round_loses_nothing() -> None:
+def test_an_engine_restart_within_a_round_loses_nothing() -> None:
     job = Job(2)
     members = job.joined()
     for step in range(5):
@@ -167,7 +181,7 @@ def test_an_engine_that_restarts_in_the_middle_of_a_round_loses_nothing() -> Non
         assert all(np.array_equal(result, vectors[0] + vectors[1]) for result in results)
 
 
-def test_a_second_job_on_the_same_addresses_never_gets_the_first_ones_sums() -> None:
+def test_a_second_job_never_gets_the_first_ones_sums() -> None:
     job = Job(2, spread=0.02, repeat=0.5, seed=3)
     first = job.fixed(epoch=1)
     job.engine.new_job(epoch=1)
@@ -195,7 +209,7 @@ def test_results_of_the_last_job_are_refused_by_their_epoch() -> None:
     assert member.counters.refused == 1
 
 
-def test_a_control_plane_that_began_again_with_another_epoch_is_followed() -> None:
+def test_a_restarted_control_plane_with_a_new_epoch_is_followed() -> None:
     job = Job(2)
     members = job.joined()
     job.reduce(members, [np.ones(10, np.float32)] * 2)
@@ -248,7 +262,7 @@ def test_a_round_that_does_not_end_says_what_is_missing(caplog: pytest.LogCaptur
         member.start(np.ones(3, np.float32))
 
 
-def test_a_reduction_that_begins_while_the_round_before_fails_fails_too() -> None:
+def test_a_reduction_after_a_failing_round_fails_too() -> None:
     job = Job(2)
     network = job.network
 
@@ -285,7 +299,7 @@ def test_a_refused_join_says_why() -> None:
     job = Job(1, key=bytes.fromhex("5ec7e7"))
     with pytest.raises(JoinRefused, match="key"):
         job.joined(key="9e55")
-    with pytest.raises(JoinRefused, match="no such cluster"):
+    with pytest.raises(JoinRefused, match="the cluster does not exist"):
         Rounds(job.network.port(("10.0.9.9", 1)), Cluster("other", CONTROL), 1, key="5ec7e7")
 
 

@@ -113,7 +113,7 @@ def test_all_rows_are_learnt_and_all_learners_end(kind: Any) -> None:
     assert plant.ledger.report(time.monotonic()).batches == 39
 
 
-def test_rows_of_a_learner_that_is_killed_are_learnt_exactly_once(kind: Any, tmp_path: Path) -> None:
+def test_rows_of_a_killed_learner_are_learnt_exactly_once(kind: Any, tmp_path: Path) -> None:
     rows = [*range(1, 7), str(tmp_path / "been"), *range(7, 13)]
     with running(kind, dying, rows) as plant:
         plant.finish(13)
@@ -135,7 +135,7 @@ def test_a_stopped_process_can_be_killed_from_outside(tmp_path: Path) -> None:
     assert plant.ledger.report(time.monotonic()).killed == 1
 
 
-def test_a_learner_that_raises_an_exception_is_told(kind: Any) -> None:
+def test_a_learner_that_raises_an_exception_is_reported(kind: Any) -> None:
     with (
         running(kind, broken, [7]) as plant,
         pytest.raises(LearnerFailed, match="ArithmeticError: no rows like 7"),

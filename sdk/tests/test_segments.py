@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, finite, largest, payload, values_of
-from olaf.serial import Replay, distance, newer
+from olaf.serial import distance, newer
+from olaf.server.replay import Replay
+from olaf.transport.segments import JUMBO_MTU, STANDARD_MTU, Segments, finite, payload, values_of
+from olaf.transport.wire import packet_values
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,11 @@ def test_known_models_take_these_many_frames(values: int, jumbo: int, standard: 
 
 
 def test_frames_fit_the_mtu_also_with_a_status_header() -> None:
-    assert 20 + 8 + 22 + 8 + 4 * largest(STANDARD_MTU) <= STANDARD_MTU < 20 + 8 + 22 + 8 + 4 * largest(1504)
+    assert (
+        20 + 8 + 22 + 8 + 4 * packet_values(STANDARD_MTU)
+        <= STANDARD_MTU
+        < 20 + 8 + 22 + 8 + 4 * packet_values(1504)
+    )
 
 
 @given(values=st.integers(1, 200_000), mtu=st.sampled_from([576, STANDARD_MTU, 4000, JUMBO_MTU]))
@@ -30,7 +36,7 @@ def test_segments_cover_the_model_once_in_order(values: int, mtu: int) -> None:
     assert places[0].start == 0
     assert places[-1].stop == values
     assert all(a.stop == b.start for a, b in zip(places, places[1:]))
-    assert all(0 < segments.length(s) <= largest(mtu) for s in range(segments.count))
+    assert all(0 < segments.length(s) <= packet_values(mtu) for s in range(segments.count))
     assert Segments(values, segments.count) == segments
 
 
@@ -85,9 +91,13 @@ def test_a_segment_fits_any_ipv4_packet_whatever_the_mtu() -> None:
 
 @pytest.mark.parametrize("last", [1.0, float(np.finfo(np.float32).max), -np.inf, np.inf, np.nan])
 @pytest.mark.parametrize("others", [1.0, float(np.finfo(np.float32).max), np.inf])
-def test_one_value_that_is_not_finite_is_found_and_a_sum_that_overflows_is_none(
-    others: float, last: float
-) -> None:
+def test_a_value_that_is_not_finite_is_found(others: float, last: float) -> None:
     values = np.array([others] * 99 + [last], np.float32)
     assert finite(values) == bool(np.isfinite(values).all())
     assert finite(np.frombuffer(bytes(2) + values.tobytes(), np.uint8)[2:].view("<f4")) == finite(values)
+
+
+def test_a_model_of_too_many_segments_needs_jumbo_frames() -> None:
+    with pytest.raises(ValueError, match=r"83334 segments .* 65535 .*mtu=9022"):
+        Segments.of(30_000_000, STANDARD_MTU)
+    assert Segments.of(30_000_000, JUMBO_MTU).count == 13387

@@ -13,10 +13,10 @@ import pytest
 
 from olaf import ParameterServer, Worker
 from olaf.errors import BadAddress, BadCheckpoint
-from olaf.model import RESERVED
 from olaf.policies import Periodic, Plain, RewardGated, Synchronous
-from olaf.segments import Segments
-from olaf.virtual import VirtualNetwork
+from olaf.server.model import RESERVED
+from olaf.transport.segments import Segments
+from olaf.transport.virtual import VirtualNetwork
 from tests.network import SERVER, Lossy, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
@@ -31,7 +31,7 @@ def workers_of(network: VirtualNetwork, count: int, values: int = 10) -> list[Wo
     return made
 
 
-def test_members_of_a_common_move_are_told_the_new_weights() -> None:
+def test_members_of_a_common_move_receive_the_new_weights() -> None:
     network = VirtualNetwork(Lossy())
     server = ParameterServer(policy=partial(Synchronous, rate=1.0, workers=3), port=network.port(SERVER))
     workers = workers_of(network, 3)
@@ -45,7 +45,7 @@ def test_members_of_a_common_move_are_told_the_new_weights() -> None:
     assert server.counters().collected == 2
 
 
-def test_with_an_engine_that_copies_acks_each_move_is_answered_once() -> None:
+def test_each_move_is_answered_once_behind_an_ack_copier() -> None:
     network = VirtualNetwork(Lossy())
     ParameterServer(policy=partial(Synchronous, workers=2), port=network.port(SERVER), multicast=True)
     workers = workers_of(network, 2)
@@ -74,7 +74,7 @@ def test_clusters_and_workers_are_assigned_while_it_serves() -> None:
     assert (server.counters("red").applied, server.counters("red").other_epoch) == (1, 1)
 
 
-def test_a_period_that_ends_by_time_is_told_too() -> None:
+def test_a_period_that_ends_by_time_is_answered_too() -> None:
     network = VirtualNetwork(Lossy())
     ParameterServer(policy=partial(Periodic, rate=1.0, seconds=0.5), port=network.port(SERVER))
     (worker,) = workers_of(network, 1)
@@ -122,7 +122,7 @@ def test_a_checkpoint_continues_with_versions_never_given_out(tmp_path: Path) ->
     assert third.versions() == [10 + 2 * RESERVED] * worker.segments.count
 
 
-def test_versions_beyond_the_reserve_are_not_given_out_before_they_are_on_disk(tmp_path: Path) -> None:
+def test_versions_beyond_the_reserve_are_saved_first(tmp_path: Path) -> None:
     place = tmp_path / "model.npz"
     network = VirtualNetwork(Lossy())
     server = ParameterServer(
@@ -209,7 +209,7 @@ def serve(port: int, place: Path) -> tuple[subprocess.Popen[str], int]:
     return process, int(process.stdout.readline())
 
 
-def test_training_survives_kill_9_of_the_server_over_real_sockets(tmp_path: Path) -> None:
+def test_training_survives_kill_9_of_the_server(tmp_path: Path) -> None:
     place = tmp_path / "model.npz"
     process, port = serve(0, place)
     worker = Worker(f"127.0.0.1:{port}", 1000, local="127.0.0.1:0")
@@ -262,7 +262,7 @@ def test_the_longest_models_pass_real_sockets() -> None:
 def test_wrong_arguments_are_refused_in_words() -> None:
     with pytest.raises(ValueError, match="olaf, synchronous, periodic, plain"):
         ParameterServer("127.0.0.1:0", policy="best")
-    with pytest.raises(BadAddress, match="no address"):
+    with pytest.raises(BadAddress, match="not an address"):
         ParameterServer("127.0.0.1:port")
     with pytest.raises(BadAddress, match="no cluster"):
         Worker("olaf://engine", 10)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker, wire
-from olaf.model import RESERVED, Model
+from olaf import ParameterServer, Worker
 from olaf.policies import (
     Asynchronous,
     Outcome,
@@ -22,10 +21,12 @@ from olaf.policies import (
     Stellaris,
     Update,
 )
-from olaf.port import Run
-from olaf.segments import Segments, Vector
-from olaf.staleness import BOUNDS, Staleness
-from olaf.virtual import VirtualNetwork, Wire
+from olaf.server.model import RESERVED, Model
+from olaf.server.staleness import BOUNDS, Staleness
+from olaf.transport import wire
+from olaf.transport.port import Run
+from olaf.transport.segments import Segments, Vector
+from olaf.transport.virtual import VirtualNetwork, Wire
 from tests.network import SERVER, Tap, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
@@ -109,13 +110,13 @@ def thresholds(policy: Stellaris, largest: int, updates: int) -> list[float]:
     return found
 
 
-def test_the_threshold_falls_from_the_largest_staleness_of_round_1() -> None:
+def test_the_threshold_falls_from_the_maximum_of_round_1() -> None:
     found = thresholds(Stellaris(ZERO, decay=0.96, round=1), 10, 51)
     assert found[0] == math.inf
     assert [round(found[k], 2) for k in (1, 10, 50)] == [9.6, 6.65, 1.3]
 
 
-def test_the_published_threshold_is_of_whole_versions_and_never_below_one() -> None:
+def test_the_published_threshold_is_a_whole_number_from_1() -> None:
     found = thresholds(Stellaris(ZERO, decay=0.5, round=4, published=True), 10, 24)
     # The mean of round 1 is 2.5, so the largest is taken to be 3.
     assert found[3::4] == [math.inf, 3, 2, 1, 1, 1]
@@ -181,7 +182,7 @@ def test_softsync_moves_by_the_mean_of_each_group() -> None:
     assert policy.weights.tolist() == [6, 6]
 
 
-def test_ssp_holds_the_updates_of_who_runs_ahead_until_the_slowest_catches_up() -> None:
+def test_ssp_holds_updates_of_a_worker_too_far_ahead() -> None:
     policy = StaleSynchronous(ZERO, rate=1.0, slack=1)
     assert policy.take(update(0.0, member=0), 0) == APPLIED
     assert policy.take(update(0.0, member=1), 0) == APPLIED  # begins where the slowest is
@@ -195,7 +196,7 @@ def test_ssp_holds_the_updates_of_who_runs_ahead_until_the_slowest_catches_up() 
     assert policy.weights.tolist() == [4 + 8 + 3, 4 + 8 + 3]
 
 
-def test_ssp_waits_for_no_one_who_is_silent() -> None:
+def test_ssp_does_not_wait_for_silent_workers() -> None:
     policy = StaleSynchronous(ZERO, rate=1.0, slack=0, deadline=1.0)
     policy.take(update(0.0, member=0), 0.0)
     policy.take(update(0.0, member=1), 0.0)
@@ -308,15 +309,15 @@ def test_a_policy_is_given_the_mean_of_a_merged_frame() -> None:
     model = server._clusters["default"].model
     assert model is not None
     model.versions = [100]
-    told = 91 + 100 + 100
-    header = wire.Olaf(wire.VERSION, wire.FrameType.UPDATE, 0, wire.Flag.SUMMED, 3, 0, 0.0, 1, 0, told)
+    total = 91 + 100 + 100
+    header = wire.Olaf(wire.VERSION, wire.FrameType.UPDATE, 0, wire.Flag.SUMMED, 3, 0, 0.0, 1, 0, total)
     server.receive(Run(memoryview(header.pack() + ZERO.tobytes())), ("10.0.0.1", 1))
     assert policy.lags == [3]
     found = server.counters().staleness
     assert (found.total, found.largest, found.merged, found.oldest, found.bins[3]) == (9, 3, 3, 0, 3)
 
 
-def test_workers_tell_the_sum_of_versions_and_a_server_says_where_it_is_not_told() -> None:
+def test_workers_send_the_sum_of_versions_or_the_server_warns() -> None:
     seen: list[int] = []
 
     def without(source: Any, to: Any, frame: bytes) -> list[bytes]:

@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from olaf import wire
 from olaf.errors import BadAddress, OtherModel
 from olaf.policies import Plain, PolicyMaker
-from olaf.port import Address, Bytes
-from olaf.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
 from olaf.server import ParameterServer
-from olaf.virtual import Medium, VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Address, Bytes
+from olaf.transport.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
+from olaf.transport.virtual import Medium, VirtualNetwork
 from olaf.worker import Worker
 from tests.network import (
     DELAY,
@@ -70,7 +70,7 @@ def adopted(worker: Worker, into: Vector) -> Vector:
     return into
 
 
-def test_the_fastest_workers_weights_initialise_the_model_and_all_begin_with_them() -> None:
+def test_the_first_workers_weights_initialise_the_model() -> None:
     lab = Lab(1000, workers=3)
     for number, worker in enumerate(lab.workers):
         lab.network.at(0.01 * number, partial(worker.begin, vector(1000, seed=number)))
@@ -81,7 +81,7 @@ def test_the_fastest_workers_weights_initialise_the_model_and_all_begin_with_the
 
 @pytest.mark.parametrize("mtu", [STANDARD_MTU, JUMBO_MTU])
 @pytest.mark.parametrize("values", [1, 2205, 9797])
-def test_an_update_of_any_size_moves_the_weights_and_they_come_back(values: int, mtu: int) -> None:
+def test_an_update_of_any_size_moves_the_weights(values: int, mtu: int) -> None:
     lab = Lab(values, mtu=mtu)
     lab.begin()
     (worker,) = lab.workers
@@ -94,7 +94,7 @@ def test_an_update_of_any_size_moves_the_weights_and_they_come_back(values: int,
     assert worker.counters.acks == worker.counters.sent == lab.server.counters().applied
 
 
-def test_training_goes_on_through_loss_repetition_and_reordering_both_ways() -> None:
+def test_training_survives_loss_repetition_and_reordering() -> None:
     lab = Lab(1000, workers=4, medium=Lossy(loss=0.3, repeat=0.3, spread=0.05, seed=3))
     lab.begin()
     goal = vector(1000, seed=99)
@@ -182,7 +182,7 @@ def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
     assert worker.status.slots == 4
 
 
-def test_segments_that_the_socket_refuses_go_with_the_next_update() -> None:
+def test_segments_refused_by_the_socket_go_with_the_next() -> None:
     lab = Lab(1000)
     lab.begin()
     (worker,) = lab.workers
@@ -205,7 +205,7 @@ def test_segments_that_the_socket_refuses_go_with_the_next_update() -> None:
     assert weights_of(lab.server) == pytest.approx(vector(1000) + np.float32(0.2) * gradient, abs=1e-5)
 
 
-def test_held_parts_say_the_oldest_version_they_were_computed_from() -> None:
+def test_held_parts_carry_their_oldest_version() -> None:
     seen: list[int] = []
 
     def watch(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
@@ -290,7 +290,7 @@ def test_an_epoch_that_no_frame_carries_is_refused(epoch: int) -> None:
         Worker("127.0.0.1", 10, epoch=epoch)
 
 
-def test_a_port_at_which_nobody_listens_is_refused() -> None:
+def test_a_port_without_a_listener_is_refused() -> None:
     for where in ("127.0.0.1:0", "olaf://job@127.0.0.1:0"):
         with pytest.raises(BadAddress, match="port 0"):
             Worker(where, 10)
@@ -302,7 +302,7 @@ def test_a_rate_that_binary32_cannot_hold_is_refused(rate: float) -> None:
         Plain(np.zeros(3, np.float32), rate=rate)
 
 
-def test_a_server_without_checkpoint_that_restarts_continues_from_its_workers() -> None:
+def test_a_server_without_checkpoint_restarts_from_its_workers() -> None:
     lab = Lab(800, workers=2)
     lab.begin()
     still = np.zeros(800, np.float32)
@@ -320,7 +320,7 @@ def test_a_server_without_checkpoint_that_restarts_continues_from_its_workers() 
     assert all(worker.begun for worker in lab.workers)
 
 
-def test_a_worker_that_restarts_is_not_taken_for_its_own_duplicate() -> None:
+def test_a_restarted_worker_is_not_its_own_duplicate() -> None:
     lab = Lab(10)
     lab.begin()
     lab.workers[0].offer(np.ones(10, np.float32), 1.0)
@@ -358,7 +358,7 @@ def test_a_server_with_another_model_is_named() -> None:
         other.wait(5.0)
 
 
-def test_each_cluster_has_a_model_of_its_own_and_strangers_have_none() -> None:
+def test_each_cluster_has_its_own_model_and_strangers_none() -> None:
     network = VirtualNetwork(Lossy())
     members = {worker_address(0)[0]: "left", worker_address(1)[0]: "right"}
     server = ParameterServer(policy=plain, members=members, port=network.port(SERVER))
@@ -375,7 +375,7 @@ def test_each_cluster_has_a_model_of_its_own_and_strangers_have_none() -> None:
     assert server.garbage > 0
 
 
-def test_age_of_model_is_measured_on_the_way_and_survives_clocks_that_jump() -> None:
+def test_age_of_model_survives_clocks_that_jump() -> None:
     lab = Lab(10)
     lab.begin()
     (worker,) = lab.workers

@@ -1,4 +1,4 @@
-"""OLAF §5: workers send with P_s, from what ACKs told about the queue."""
+"""OLAF §5: workers send with P_s, from the queue's state in ACKs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.transmission import TransmissionControl, send_probability, tightest
-from olaf.wire import OlafStatus
+from olaf.transport.wire import OlafStatus
+from olaf.worker.transmission import TransmissionControl, send_probability, tightest
 
 
 def status(active: int, slots: int) -> OlafStatus:

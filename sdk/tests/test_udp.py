@@ -14,10 +14,11 @@ from typing import Callable
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker, wire
+from olaf import ParameterServer, Worker
 from olaf.policies import Plain
-from olaf.port import Address, Frames, Run
-from olaf.udp import UdpPort
+from olaf.transport import wire
+from olaf.transport.port import Address, Frames, Run
+from olaf.transport.udp import UdpPort
 from tests.engine import Engine, EnginePort
 from tests.network import weights_of
 
@@ -110,7 +111,7 @@ def test_a_run_arrives_as_its_datagrams_in_order(
 
 @pytest.mark.parametrize("made", [run_of, frames_of])
 @pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOPROTOOPT])
-def test_where_the_kernel_does_not_divide_datagrams_they_are_sent_one_by_one(
+def test_datagrams_are_sent_singly_without_kernel_division(
     refusing: type[Refusing],
     monkeypatch: pytest.MonkeyPatch,
     code: int,
@@ -131,7 +132,7 @@ def test_where_the_kernel_does_not_divide_datagrams_they_are_sent_one_by_one(
         receiver.close()
 
 
-def test_a_buffer_that_is_full_in_the_middle_of_a_run_leaves_exactly_the_rest(
+def test_a_buffer_that_fills_within_a_run_leaves_the_remainder(
     refusing: type[Refusing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refusing, "code", errno.EAGAIN)
@@ -165,7 +166,7 @@ def test_datagrams_of_several_senders_and_sizes_stay_apart() -> None:
             port.close()
 
 
-def test_a_party_is_ticked_when_it_asked_to_be() -> None:
+def test_a_party_is_ticked_at_its_requested_time() -> None:
     port, box = UdpPort(("127.0.0.1", 0)), Mailbox()
     try:
         box.due = port.now()
@@ -175,7 +176,7 @@ def test_a_party_is_ticked_when_it_asked_to_be() -> None:
         port.close()
 
 
-def test_what_cannot_be_sent_is_said_and_a_closed_port_stays_closed(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unsendable_datagram_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     port = UdpPort(("127.0.0.1", 0))
     for _ in range(2):
         assert not port.send(("127.0.0.1", 9), bytes(70_000))
@@ -232,7 +233,7 @@ def test_workers_train_over_sockets_from_threads() -> None:
         server.close()
 
 
-def test_without_torch_and_without_the_control_plane_the_package_works() -> None:
+def test_the_package_works_without_torch_and_control_plane() -> None:
     code = (
         "import sys; sys.modules['torch'] = None; sys.modules['olafctl'] = None\n"
         "import olaf; olaf.Worker('127.0.0.1:9', 10).close(); assert 'ray' not in sys.modules\n"

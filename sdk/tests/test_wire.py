@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf import wire
+from olaf.transport import wire
 
 
 def test_the_olaf_header_lies_byte_by_byte_as_documented() -> None:
@@ -56,3 +56,15 @@ def test_too_few_bytes_and_too_large_values_are_refused() -> None:
         wire.Olaf.unpack(bytes(21))
     with pytest.raises(struct.error):
         wire.Olaf(1, 1, 0, 0, 1 << 16, 0, 0.0, 0, 0, 0).pack()
+
+
+def test_the_delta_header_has_32_bytes_and_its_crc_last() -> None:
+    delta = wire.Delta(1, 2, 3, 4, 5, wire.Codec.SET, 2, 6, 7)
+    assert delta.pack() == struct.pack(">IIIIQBBHI", 1, 2, 3, 4, 5, 2, 2, 6, 7)
+    assert wire.Delta.unpack(delta.pack()) == delta
+    assert wire.DELTA_BYTES == 32
+
+
+def test_a_players_message_begins_like_no_other() -> None:
+    assert wire.WANT_ACTION not in {*wire.Action, *wire.Talk}
+    assert wire.WANT_ACTION >> 4 == 0

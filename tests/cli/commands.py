@@ -1,20 +1,24 @@
-"""The commands of `olafctl`, as a user types them."""
+"""The commands of `olafctl` and `olaflab`, as a user types them."""
 
 from collections.abc import Iterator
 
 import click
 
 from olafctl.cli.main import olafctl
+from olaflab.main import olaflab
 
 
-def every(
-    command: click.Command = olafctl, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Each command with its words after `olafctl`, groups before what is in them."""
+def every() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Each command with its words, groups before what is in them."""
+    for command in (olafctl, olaflab):
+        yield from _below(command, (str(command.name),))
+
+
+def _below(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             assert below is not None
-            yield from every(below, (*path, name))
+            yield from _below(below, (*path, name))

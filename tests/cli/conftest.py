@@ -12,7 +12,7 @@ from olafctl.cli import main
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended and what it said."""
+    """How a command ended and what it printed."""
 
     code: int
     out: str
@@ -39,8 +39,8 @@ def run(state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main.main()
-        said = capsys.readouterr()
+        text = capsys.readouterr()
         assert isinstance(ended.value.code, int)
-        return Ended(ended.value.code, said.out, said.err)
+        return Ended(ended.value.code, text.out, text.err)
 
     return olafctl

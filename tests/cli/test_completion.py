@@ -7,6 +7,8 @@ import pytest
 
 from olafctl.cli import main
 from olafctl.control.store import Record, Role, Store
+from tests.cli.commands import every
+from tests.cli.conftest import Run
 
 BED = """
 name: {name}
@@ -16,6 +18,11 @@ parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters: []
 """
 Completed = Callable[[str], list[str]]
+NAMING = [
+    *((verb,) for verb in ("status", "destroy", "logs", "graph", "test", "top", "shell")),
+    *(("exec",), ("exec", "HOST"), ("capture", "PORT"), ("backup", "FILE"), ("restore", "FILE")),
+    *(("cluster", "list"), ("cluster", "halt", "CLUSTER"), ("worker", "leave", "WORKER")),
+]
 
 
 @pytest.fixture
@@ -35,12 +42,18 @@ def completed(state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return complete
 
 
-@pytest.mark.parametrize(
-    "verb", ["status", "destroy", "logs", "graph", "test", "backup", "exec --deployment"]
-)
-def test_names_of_deployments(completed: Completed, verb: str) -> None:
-    assert completed(f"{verb} la") == ["lab", "laptop"]
-    assert completed(f"{verb} lap") == ["laptop"]
+@pytest.mark.parametrize("verb", NAMING, ids=" ".join)
+def test_names_of_deployments(completed: Completed, verb: tuple[str, ...]) -> None:
+    """Every verb that is about a deployment names it in one way."""
+    assert completed(f"{' '.join(verb)} --deployment la") == ["lab", "laptop"]
+    assert completed(f"{' '.join(verb)} -d lap") == ["laptop"]
+
+
+def test_no_verb_names_a_deployment_as_an_argument() -> None:
+    for verb, command in every():
+        for each in command.params:
+            if "--deployment" in each.opts or each.name == "deployment":
+                assert each.opts == ["-d", "--deployment"], verb
 
 
 def test_names_of_ports(completed: Completed) -> None:
@@ -50,3 +63,24 @@ def test_names_of_ports(completed: Completed) -> None:
 
 def test_names_of_hosts_where_there_are_none(completed: Completed) -> None:
     assert completed("exec --deployment lab p") == []
+
+
+def test_options_of_exec_stand_before_or_behind_the_host(run: Run, state: Path) -> None:
+    for name in ("lab", "laptop"):
+        (state / name).mkdir(parents=True)
+        (state / name / "olaf.lock").touch()
+    asked = (
+        ("-d", "lab", "w1"),
+        ("w1", "-d", "lab"),
+        ("w1", "--deployment=lab"),
+        ("w1", "--deployment", "lab"),
+    )
+    for words in asked:
+        ended = run("exec", *words, "--", "true", "--deployment", "laptop")
+        assert "lab" in ended.err and "several deployments" not in ended.err, words
+    assert "several deployments" in run("exec", "w1", "true", "-d", "lab").err
+
+
+def test_a_deployment_as_an_argument_gets_the_option(run: Run) -> None:
+    ended = run("status", "lab")
+    assert (ended.code, "A deployment is named with --deployment NAME." in ended.err) == (2, True)

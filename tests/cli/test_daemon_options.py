@@ -36,7 +36,7 @@ def test_nothing_is_deployed_for_an_address_that_cannot_be(
     ],
 )
 @pytest.mark.parametrize("verb", [("daemon", "laptop"), ("agent", "opennic", "0000:3b:00.0", "--build", ".")])
-def test_a_token_file_that_is_no_secret(
+def test_a_token_file_that_is_not_secret(
     verb: tuple[str, ...], content: bytes, mode: int, what: str, run: Run, state: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
@@ -57,7 +57,7 @@ def test_a_token_file_that_is_no_secret(
         ("192.0.2.1:9600", True, "certs: cannot be used: No such file or directory (put ca.pem"),
     ],
 )
-def test_a_daemon_that_cannot_be_asked_for(
+def test_a_daemon_that_cannot_be_requested(
     address: str, certificates: bool, message: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_DAEMON", address)

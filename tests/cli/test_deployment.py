@@ -26,7 +26,7 @@ def deployed(run: Run, state: Path) -> Iterator[Run]:
     try:
         ended = run("deploy", BED)
         assert ended.code == 0
-        assert ended.out.startswith("packets: started, 88 changes programmed and verified in ")
+        assert ended.out.startswith("packets: started, 91 changes programmed and verified in ")
         steps = [line.split("  ")[-1] for line in ended.err.splitlines()]
         assert steps[-1] == "programming tables and groups"
         yield run
@@ -38,7 +38,7 @@ def deployed(run: Run, state: Path) -> Iterator[Run]:
 def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
     assert deployed("deploy", BED).out == "packets runs already; nothing changed\n"
     assert deployed("deploy", BED, "--dry-run").out == "packets runs already; nothing to change\n"
-    shown = deployed("status", "packets")
+    shown = deployed("status", "--deployment", "packets")
     assert shown.code == 0
     for line in (
         "packets (",
@@ -55,10 +55,10 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
         [],
         True,
     )
-    assert len(report["devices"]["vnp4_1"]["tables"]["workers"]["entries"]) == 14
-    ended = deployed("destroy", "packets")
+    assert len(report["devices"]["vnp4_1"]["tables"]["workers"]["entries"]) == 16
+    ended = deployed("destroy", "--deployment", "packets")
     assert (ended.code, ended.out, list(state.iterdir())) == (0, "destroyed packets\n", [])
-    assert deployed("status", "packets").code == 2
+    assert deployed("status", "--deployment", "packets").code == 2
 
 
 def test_status_says_what_deploy_did_of_what_to_expect(run: Run, state: Path) -> None:
@@ -128,7 +128,7 @@ def test_the_packet_tests_find_a_state_folder_given_from_here(
 
 def test_the_packet_tests_as_json(deployed: Run) -> None:
     chosen = "test_multicast or test_several_engines"
-    line = [sys.executable, "-m", "olafctl", "test", "packets", "-k", chosen, "--json"]
+    line = [sys.executable, "-m", "olafctl", "test", "--deployment", "packets", "-k", chosen, "--json"]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
     report = json.loads(ended.stdout)
@@ -157,10 +157,10 @@ def test_a_shell_on_a_device(deployed: Run) -> None:
     assert "--device-id 2" in shown.out
     wrong = deployed("shell", "vnp4_3")
     assert wrong.code == 2
-    assert wrong.err == "error: packets: there is no device 'vnp4_3' (one of vnp4_1, vnp4_2)\n"
+    assert wrong.err == "error: packets: device 'vnp4_3' does not exist (one of vnp4_1, vnp4_2)\n"
 
 
-def test_what_has_been_killed_is_said_to_be_down(deployed: Run) -> None:
+def test_what_has_been_killed_is_reported_down(deployed: Run) -> None:
     for process in processes.of(folder_of("packets")):
         os.kill(process.pid, signal.SIGKILL)
     shown = deployed("status")

@@ -1,11 +1,11 @@
-"""What `olafctl --help` and the help of each verb show."""
+"""What `olafctl --help`, `olaflab --help` and the help of each verb show."""
 
 import click
 import pytest
 
 from .commands import every
 
-COMMANDS = {" ".join(("olafctl", *path)): command for path, command in every()}
+COMMANDS = {" ".join(path): command for path, command in every()}
 SECTIONS = ("Laboratory:", "Stand-ins:")
 GROUPS = [path for path, command in COMMANDS.items() if isinstance(command, click.Group)]
 

@@ -22,7 +22,7 @@ def test_what_it_writes_loads_and_explains_itself(
     assert path.read_text().count("#") > 20
 
 
-def test_it_replaces_a_file_only_when_told_to(run: Run, tmp_path: Path) -> None:
+def test_it_replaces_a_file_only_on_request(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("precious")
     ended = run("init", path)
@@ -40,13 +40,13 @@ def test_what_would_not_load_is_not_written(run: Run, tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_folder_that_is_not_there_is_said_so(run: Run, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(run: Run, tmp_path: Path) -> None:
     ended = run("init", tmp_path / "absent" / "mine.yaml")
     assert ended.code == 1
     assert "cannot be written: No such file or directory" in ended.err
 
 
-def test_a_file_name_that_is_no_name_gives_one(run: Run, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_a_name_gives_one(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "my bed!.yaml"
     assert run("init", path).code == 0
     assert testbeds.load(path).name == "my-bed"

@@ -10,7 +10,7 @@ from .commands import every
 def with_json() -> set[tuple[str, ...]]:
     """The command lines, without arguments, that have --json."""
     return {
-        path
+        path[1:]
         for path, command in every()
         if not isinstance(command, click.Group)
         and any("--json" in parameter.opts for parameter in command.params)
@@ -27,4 +27,4 @@ def test_the_document_of_each_command_is_described() -> None:
             group = words[:-1] or group  # `cluster create`, `halt`: of one group
             described |= {words, (*group, words[-1])}
     for path in with_json():
-        assert path in described or (path[0], "…") in described, f"olafctl {' '.join(path)}"
+        assert path in described or (path[0], "…") in described, " ".join(path)

@@ -1,18 +1,17 @@
-"""The laboratory's verbs next to the product's, and without the laboratory."""
+"""The laboratory's verb next to the operator's, and without the laboratory."""
 
 import pkgutil
-from collections.abc import Mapping
 
 import pytest
 
-import olaflab.cli
+import olaflab.verbs
 from olafctl.cli import main
 from tests.cli.conftest import Run
 
-VERBS = sorted(module.name for module in pkgutil.iter_modules(olaflab.cli.__path__))
+VERBS = sorted(module.name for module in pkgutil.iter_modules(olaflab.verbs.__path__))
 
 
-def test_help_says_which_verbs_are_the_laboratorys(run: Run) -> None:
+def test_help_says_which_verb_is_the_laboratorys(run: Run) -> None:
     product, _, laboratory = run("--help").out.partition("Laboratory:\n")
     assert [line.split()[0] for line in laboratory.splitlines()] == VERBS
     assert not {line.split()[0] for line in product.splitlines() if line.strip()} & set(VERBS)
@@ -22,8 +21,7 @@ def test_help_says_which_verbs_are_the_laboratorys(run: Run) -> None:
 def test_without_the_laboratory_a_verb_says_what_to_install(
     verb: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nothing: Mapping[str, str] = {}
-    monkeypatch.setattr(main, "_added", lambda group: nothing)
+    monkeypatch.setattr(main, "entry_points", lambda group: ())
     ended = run(verb, "--no-such-option")
     assert ended.code == 3
     assert ended.err == (

@@ -20,7 +20,7 @@ def buffered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
-def test_a_deploy_whose_progress_nobody_reads_is_finished(run: Run, state: Path) -> None:
+def test_a_deploy_with_unread_progress_finishes(run: Run, state: Path) -> None:
     line = [*OLAFCTL, "deploy", str(BED)]
     try:
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as deploying:
@@ -40,13 +40,13 @@ def test_progress_onto_a_full_disk_is_lost_and_nothing_else(run: Run, state: Pat
     assert ended.returncode == 0
 
 
-def test_an_error_that_nobody_reads_keeps_its_code() -> None:
+def test_an_unread_error_keeps_its_code() -> None:
     for line, code in ((["deploy", "no-such-testbed"], 2), (["no-such-verb"], 2)):
         with Path("/dev/full").open("w") as full:
             assert subprocess.run([*OLAFCTL, *line], stderr=full, check=False).returncode == code
 
 
-def test_results_that_nobody_reads_are_a_plain_failure() -> None:
+def test_unread_results_are_a_plain_failure() -> None:
     line = [*OLAFCTL, "init", "--help"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asking:
         assert asking.stdout is not None and asking.stderr is not None

@@ -25,8 +25,8 @@ COMMANDS: tuple[tuple[object, ...], ...] = (
     ("worker", "join", "rounds", "10.0.3.1", "--port", 2, "--name", "w1"),
     ("worker", "join", "2", "10.0.3.2", "--port", 3, "--name", "w2"),
     ("worker", "join", "rounds", "10.0.3.2", "--port", 4, "--name", "w3"),
-    ("cluster", "seth", "rounds", 1),
-    ("cluster", "seth", "rounds", 3),
+    ("cluster", "threshold", "rounds", 1),
+    ("cluster", "threshold", "rounds", 3),
     ("cluster", "fbcast", "rounds", "--segment", 2),
     ("cluster", "fbcast", "red"),
     ("cluster", "reset", "rounds"),
@@ -46,19 +46,19 @@ COMMANDS: tuple[tuple[object, ...], ...] = (
     ("cluster", "delete", "rounds"),
     ("cluster", "create", "again", "--values", 5000),
 )
-Told = tuple[object, Any]
+Answer = tuple[object, Any]
 
 
 @pytest.fixture
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Callable[..., Told]]:
+) -> Iterator[Callable[..., Answer]]:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "s"))
     monkeypatch.delenv("OLAF_DAEMON", raising=False)
 
-    def olafctl(*arguments: object) -> Told:
+    def olafctl(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
         with pytest.raises(SystemExit) as ended:
             main.main()
@@ -68,7 +68,7 @@ def run(
     destroy(Store(folder_of("kept")))
 
 
-def test_the_same_is_done_and_said(run: Callable[..., Told], tmp_path: Path) -> None:
+def test_the_same_is_done_and_reported(run: Callable[..., Answer], tmp_path: Path) -> None:
     file = tmp_path / "kept.yaml"
     file.write_text(TEXT)
     store = Store(folder_of("kept"))
@@ -79,13 +79,13 @@ def test_the_same_is_done_and_said(run: Callable[..., Told], tmp_path: Path) -> 
             if with_daemon:
                 site = Deployment(store, testbeds.load(file), lambda step: None)
                 stack.enter_context(serving([site], f"unix:{tmp_path}/d.sock"))
-            said = [run(*command) for command in COMMANDS]
+            text = [run(*command) for command in COMMANDS]
             code, [shown] = run("cluster", "list")
             kept = stack.enter_context(keeper(store.folder))
             report = status(store, kept_by(kept, "kept") if kept else None)
         listed = {key: shown[key] for key in ("name", "ready", "problem", "clusters", "workers")}
         assert (code, report["drift"]) == (0, [])
-        outcomes.append((said, listed, report["devices"]["vnp4_2"]["groups"]))
+        outcomes.append((text, listed, report["devices"]["vnp4_2"]["groups"]))
         destroy(store)
     without, by_daemon = outcomes
     for command, one, other in zip(COMMANDS, without[0], by_daemon[0], strict=True):
@@ -94,7 +94,7 @@ def test_the_same_is_done_and_said(run: Callable[..., Told], tmp_path: Path) -> 
     refused = [command for command, (code, _) in zip(COMMANDS, without[0], strict=True) if code]
     assert [command[:3] for command in refused] == [
         ("worker", "join", "rounds"),
-        ("cluster", "seth", "rounds"),
+        ("cluster", "threshold", "rounds"),
         ("cluster", "fbcast", "red"),
         ("cluster", "help", "red"),
         ("cluster", "reward", "red"),
@@ -105,14 +105,14 @@ def test_the_same_is_done_and_said(run: Callable[..., Told], tmp_path: Path) -> 
     ]
 
 
-def test_changes_are_told_by_a_daemon_alone(run: Callable[..., Told], tmp_path: Path) -> None:
+def test_only_a_daemon_reports_changes(run: Callable[..., Answer], tmp_path: Path) -> None:
     file = tmp_path / "kept.yaml"
     file.write_text(TEXT)
     assert run("deploy", file)[0] == 0
-    code, said = run("cluster", "watch")
-    assert (code, said["error"]["problems"][0]["what"]) == (
+    code, text = run("cluster", "watch")
+    assert (code, text["error"]["problems"][0]["what"]) == (
         1,
-        "no daemon keeps it, and only a daemon tells changes",
+        "no daemon keeps it, and only a daemon reports changes",
     )
 
 

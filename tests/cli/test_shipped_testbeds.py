@@ -10,10 +10,11 @@ import pytest
 
 from olafctl import paths
 from tests.cli.conftest import Ended
+from tests.packets import mixed
 
 NAMES = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
 QUICK = ("iswitch-rack", "lander", "laptop")
-"""Whose engines compile within seconds; the others together take five minutes."""
+"""Testbeds whose engines compile within seconds; the others together take five minutes."""
 slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
 
 
@@ -36,14 +37,26 @@ def olafctl(place: Path, *arguments: str) -> Ended:
     "name", [pytest.param(name, marks=[] if name in QUICK else [slow]) for name in NAMES]
 )
 def test_a_shipped_testbed_deploys_and_passes_the_packet_tests(name: str, place: Path) -> None:
-    deployed = olafctl(place, "deploy", name)
+    deploys_and_passes(name, name, place)
+
+
+@slow
+@pytest.mark.parametrize("seed", range(3, 7))
+def test_a_testbed_of_mixed_modes_passes_the_packet_tests(seed: int, place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text(mixed.testbed(seed))
+    deploys_and_passes(f"mixed-{seed}", str(file), place)
+
+
+def deploys_and_passes(name: str, testbed: str, place: Path) -> None:
+    deployed = olafctl(place, "deploy", testbed)
     try:
         assert deployed.code == 0, deployed.err
-        tested = olafctl(place, "test", name, "--json")
+        tested = olafctl(place, "test", "-d", name, "--json")
         report = json.loads(tested.out)
         failed = {each["name"]: each["message"] for each in report["tests"] if each["outcome"] == "failed"}
         assert (tested.code, failed) == (0, {})
         assert report["passed"]
-        assert olafctl(place, "status", name).code == 0
+        assert olafctl(place, "status", "-d", name).code == 0
     finally:
-        assert olafctl(place, "destroy", name).code == 0
+        assert olafctl(place, "destroy", "-d", name).code == 0

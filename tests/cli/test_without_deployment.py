@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.control.locks import locked
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 from tests.cli.conftest import Run
 
 VERBS = [("status",), ("test",), ("logs",), ("destroy",), ("shell", "vnp4_1")]
@@ -27,7 +27,7 @@ def test_nothing_is_deployed(verb: tuple[str, ...], run: Run, state: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "verb", [(), ("bench",), ("cluster",), ("worker",)], ids=lambda verb: " ".join(verb) or "olafctl"
+    "verb", [(), ("cluster",), ("worker",)], ids=lambda verb: " ".join(verb) or "olafctl"
 )
 def test_help_lists_every_verb(verb: tuple[str, ...], run: Run) -> None:
     ended = run(*verb, "--help")
@@ -35,7 +35,9 @@ def test_help_lists_every_verb(verb: tuple[str, ...], run: Run) -> None:
     assert "Commands:" in ended.out
 
 
-@pytest.mark.parametrize("verb", [("seth", "a", 2), ("halt", "a"), ("fbcast", "a")], ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    "verb", [("threshold", "a", 2), ("halt", "a"), ("fbcast", "a")], ids=lambda verb: verb[0]
+)
 def test_nothing_to_change(verb: tuple[object, ...], run: Run) -> None:
     ended = run("cluster", *verb)
     assert (ended.code, ended.err) == (2, "error: nothing is deployed (olafctl deploy TESTBED)\n")
@@ -62,8 +64,8 @@ def test_of_several_one_must_be_named(verb: tuple[str, ...], run: Run, state: Pa
 
 def test_a_name_that_is_none(run: Run, state: Path) -> None:
     begun(state / "one")
-    ended = run("destroy", "../one")
-    assert (ended.code, ended.err) == (2, "error: there is no deployment '../one' (deployed: one)\n")
+    ended = run("destroy", "-d", "../one")
+    assert (ended.code, ended.err) == (2, "error: deployment '../one' does not exist (deployed: one)\n")
     assert (state / "one").is_dir()
 
 
@@ -72,7 +74,7 @@ def test_destroy_removes_what_a_crash_left(run: Run, state: Path) -> None:
     (left / "ports").mkdir(parents=True)
     (left / "deployment.json").write_text("{half a rec")
     (left / "deployment.db").write_text("not a database")
-    ended = run("destroy", "one")
+    ended = run("destroy", "-d", "one")
     assert (ended.code, ended.out) == (0, "destroyed one\n")
     assert list(state.iterdir()) == []
 
@@ -82,7 +84,7 @@ def test_folders_of_others_are_no_deployments(run: Run, state: Path) -> None:
     theirs.parent.mkdir(parents=True)
     theirs.touch()
     assert run("destroy", "--all").out == "nothing is deployed\n"
-    assert run("destroy", "thesis").code == 2
+    assert run("destroy", "-d", "thesis").code == 2
     assert theirs.is_file()
 
 
@@ -91,7 +93,7 @@ def test_destroy_all(run: Run, state: Path) -> None:
     begun(state / "two")
     assert run("destroy", "--all").out == "destroyed one\ndestroyed two\n"
     assert run("destroy", "--all").out == "nothing is deployed\n"
-    assert run("destroy", "one", "--all").code == 2
+    assert run("destroy", "-d", "one", "--all").code == 2
     assert run("destroy", "--orphans", "--all").code == 2
 
 
@@ -126,14 +128,14 @@ def test_results_of_a_command_that_fails_are_the_only_document(
 
 def test_a_testbed_names_its_deployment(run: Run, state: Path) -> None:
     begun(state / "nine-clusters")
-    assert run("destroy", "nine-clusters.yaml").out == "destroyed nine-clusters\n"
-    assert run("destroy", "nine-clusters.yaml").err == (
-        "error: there is no deployment 'nine-clusters' (deployed: none)\n"
+    assert run("destroy", "-d", "nine-clusters.yaml").out == "destroyed nine-clusters\n"
+    assert run("destroy", "-d", "nine-clusters.yaml").err == (
+        "error: deployment 'nine-clusters' does not exist (deployed: none)\n"
     )
 
 
 @pytest.mark.parametrize("verb", [("status",), ("test",), ("shell", "vnp4_1")], ids=lambda verb: verb[0])
-def test_a_store_that_is_no_database_is_said_so(verb: tuple[str, ...], run: Run, state: Path) -> None:
+def test_a_store_that_is_not_a_database_is_reported(verb: tuple[str, ...], run: Run, state: Path) -> None:
     begun(state / "one")
     (state / "one" / "deployment.db").write_text("not a database, but long enough to look like a file")
     ended = run(*verb)
@@ -162,11 +164,6 @@ def test_more_lines_than_can_be_counted_are_all_lines(run: Run, state: Path) -> 
     assert (ended.code, ended.out) == (0, "queue.log: first\nqueue.log: last\n")
 
 
-def test_an_empty_rate_is_not_taken_for_no_limit(run: Run, state: Path) -> None:
-    ended = run("replay", "trace.npz", "--rate", "")
-    assert (ended.code, ended.err) == (2, "error: --rate: is empty (give a rate such as 40G, or off)\n")
-
-
 def test_one_that_stays_does_not_keep_the_others(run: Run, state: Path) -> None:
     begun(state / "one")
     begun(state / "two")
@@ -177,7 +174,7 @@ def test_one_that_stays_does_not_keep_the_others(run: Run, state: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["file/report.xml", ""], ids=["in a file", "nothing"])
-def test_a_report_that_cannot_be_written_is_said_before_any_test(
+def test_an_unwritable_report_is_reported_before_any_test(
     where: str, run: Run, state: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
@@ -196,13 +193,13 @@ def test_a_report_that_cannot_be_written_is_said_before_any_test(
         ("xyzzy", ""),
     ],
 )
-def test_a_word_of_another_tool_is_told_ours(word: str, verb: str, run: Run) -> None:
+def test_a_word_of_another_tool_gets_ours(word: str, verb: str, run: Run) -> None:
     ended = run(word)
     assert ended.code == 2
     assert ended.err.endswith(f"Error: No such command '{word}'.{f' Did you mean {verb}?' if verb else ''}\n")
 
 
-def test_a_full_disk_is_said_with_where_to_make_room(
+def test_a_full_disk_is_reported_with_where_to_make_room(
     run: Run, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -219,3 +216,11 @@ def test_logs_and_audit_say_when_there_is_nothing_yet(run: Run, state: Path) -> 
     assert run("logs").err == "one has logged nothing yet\n"
     ended = run("audit")
     assert (ended.code, "no daemon has written an audit log yet" in ended.err) == (1, True)
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_STATE", "/proc/nope")
+    ended = run("deploy", "laptop")
+    assert ended.code == 2
+    assert "error: /proc/nope: the state folder cannot be made" in ended.err
+    assert "(set OLAF_STATE to a folder of your own)" in ended.err

@@ -18,7 +18,7 @@ def test_deploy_says_one_line_per_problem_and_starts_nothing(
     path.write_text(RIGHT.replace(wrong.old, wrong.new))
     ended = run("deploy", path)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines() == [f"error: {path}:{said}" for said in wrong.said]
+    assert ended.err.splitlines() == [f"error: {path}:{line}" for line in wrong.errors]
     assert not state.exists()
 
 

@@ -10,12 +10,12 @@ from olafctl.control.plan import plan
 from olafctl.control.state import QueueState, State
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.once import Once
-from olafctl.errors import BadInput
+from olafctl.daemon.local_client import LocalClient
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput
 from tests.control.conftest import quietly
 
 TEXT = """
@@ -46,13 +46,13 @@ def test_a_plan_shows_indices_by_ranges_and_with_units(tmp_path: Path) -> None:
     assert not [line for line in plan(same, desired(bed(tmp_path))).lines() if "queue ind" in line]
 
 
-def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> None:
+def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> None:
     assert quietly(bed(tmp_path)).started
     store = Store(folder_of("jobs"))
-    once = Once(store)
-    once.call("SetThreshold", cluster="rounds", threshold=2)
-    once.call("Halt", cluster="0")
-    once.call("SetStaleness", cluster="loose", staleness_bound=8)
+    local = LocalClient(store)
+    local.call("SetThreshold", cluster="rounds", threshold=2)
+    local.call("Halt", cluster="0")
+    local.call("SetStaleness", cluster="loose", staleness_bound=8)
     _, running = find(store)
     assert running is not None
     queue = running.queues["engine"]
@@ -70,7 +70,7 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
     assert list(quietly(edited).changes.lines()) == [
         "~ queue indices 0-2 iswitch, H 2, reward rule 5, halted => iswitch, H 1, reward rule 5, halted"
     ]
-    once.call("Resume", cluster="rounds")
+    local.call("Resume", cluster="rounds")
     assert find(store)[0].clusters[0].threshold == 1
 
     settings = queue.settings()
@@ -79,7 +79,7 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
     quietly(edited)
     assert queue.settings() == settings
 
-    for call, fields, said in (
+    for call, fields, output in (
         ("SetThreshold", {"cluster": "loose", "threshold": 1}, "is of mode olaf"),
         ("SetThreshold", {"cluster": "rounds", "threshold": 4}, "give 1 … 3"),
         ("SetThreshold", {"cluster": "rounds", "threshold": 65535}, "give 1 … 3"),
@@ -87,9 +87,9 @@ def test_what_is_changed_lasts_and_is_no_drift(state: Path, tmp_path: Path) -> N
         ("SetStaleness", {"cluster": "loose", "staleness_bound": 70_000}, "give 0 … 65535"),
         ("FBcast", {"cluster": "rounds", "segment": 3}, "give 0 … 2"),
         ("FBcast", {"cluster": "loose"}, "is of mode olaf"),
-        ("Reset", {"cluster": "nowhere"}, "no cluster 'nowhere'"),
+        ("Reset", {"cluster": "nowhere"}, "cluster 'nowhere' does not exist"),
         ("Help", {"cluster": "rounds", "segment": 0, "round": 1, "worker": "loose-w0"}, "is not in rounds"),
     ):
-        with pytest.raises(BadInput, match=said):
-            once.call(call, **fields)
+        with pytest.raises(BadInput, match=output):
+            local.call(call, **fields)
     assert queue.settings() == settings

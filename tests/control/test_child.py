@@ -56,7 +56,7 @@ def test_its_code_is_returned() -> None:
     assert child.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
 
 
-def test_it_is_asked_to_end_even_when_we_were_started_deaf_to_interrupts(tmp_path: Path) -> None:
+def test_it_ends_though_we_were_started_deaf_to_interrupts(tmp_path: Path) -> None:
     # As a shell without job control starts what it runs in the background.
     deaf = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PARENT}"
     line = [sys.executable, "-c", deaf, PUTS_BACK, str(tmp_path / "put-back")]

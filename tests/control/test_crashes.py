@@ -24,18 +24,16 @@ def ended_at(step: str, path: Path, how: signal.Signals = signal.SIGKILL) -> int
     line = [sys.executable, "-m", "olafctl", "deploy", str(path)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
-        for said in process.stderr:
-            if step in said:
+        for output in process.stderr:
+            if step in output:
                 process.send_signal(how)
                 process.stderr.read()
                 return process.wait()
-        pytest.fail(f"the deploy never said {step!r}")
+        pytest.fail(f"the deploy never printed {step!r}")
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_first_deploy_killed_in_any_step_converges_when_run_again(
-    step: str, state: Path, tmp_path: Path
-) -> None:
+def test_a_first_deploy_killed_in_any_step_converges_later(step: str, state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     ended_at(step, laptop.source)
     assert quietly(laptop).changed
@@ -77,7 +75,7 @@ def test_destroy_after_a_kill_leaves_nothing(state: Path, tmp_path: Path) -> Non
     assert list(processes.of(store.folder)) == []
 
 
-def test_an_interrupted_deploy_is_told_by_status(state: Path, tmp_path: Path) -> None:
+def test_status_reports_an_interrupted_deploy(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     ended_at("programming", laptop.source)
     report = status(Store(folder_of("laptop")))
@@ -85,7 +83,7 @@ def test_an_interrupted_deploy_is_told_by_status(state: Path, tmp_path: Path) ->
     assert find(Store(folder_of("laptop")))[0].name == "laptop"
 
 
-def test_a_deploy_under_way_is_not_told_as_interrupted(state: Path, tmp_path: Path) -> None:
+def test_a_deploy_under_way_is_not_reported_as_interrupted(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
@@ -122,8 +120,8 @@ def test_a_second_interrupt_does_not_stop_the_going_back(
     line = [sys.executable, "-m", "olafctl", "deploy", str(new.source)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        for said in process.stderr:
-            if "starting the twin" in said or "going back" in said:
+        for output in process.stderr:
+            if "starting the twin" in output or "going back" in output:
                 process.send_signal(how)
     assert process.returncode == 130
     report = status(Store(folder_of("laptop")))

@@ -17,16 +17,16 @@ from olafctl.control.locks import locked
 from olafctl.control.logs import last_lines, paths_of
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
-from olafctl.daemon.once import Once
-from olafctl.errors import BadInput, OlafError
+from olafctl.daemon.local_client import LocalClient
 from olafctl.membership import limits
-from olafctl.p4runtime.entities import TableEntry
-from olafctl.p4runtime.session import Session
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.targets.interface import Running, of_root
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.p4runtime.session import Session
 from tests.control.conftest import bed, quietly
 from tests.shells import shell_python
 
@@ -41,12 +41,10 @@ def pids(store: Store) -> list[int]:
     return sorted(process.pid for process in processes.of(store.folder))
 
 
-def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
-    state: Path, tmp_path: Path
-) -> None:
+def test_a_testbed_runs_as_it_says_a_second_deploy_is_a_no_op(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 27
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 29
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)
@@ -63,7 +61,7 @@ def test_a_deployed_testbed_runs_as_it_says_and_a_second_deploy_changes_nothing(
     assert (second.changed, second.changes.size, pids(store)) == (False, 0, before)
 
 
-def test_three_hundred_workers_are_programmed_and_then_left_alone(state: Path) -> None:
+def test_three_hundred_workers_are_programmed_once(state: Path) -> None:
     hundred = testbeds.load(paths.sources() / "testbeds" / "hundred-clusters.yaml")
     outcome = quietly(hundred)
     assert outcome.changes.size > 1400
@@ -76,8 +74,8 @@ def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> 
     assert not state.exists() or not any(state.iterdir())
     done = quietly(laptop)
     assert foreseen.started and foreseen.pushed == done.pushed
-    said = {line for line in foreseen.changes.lines() if " queue " not in line}
-    assert {line for line in done.changes.lines() if " queue " not in line} == said
+    output = {line for line in foreseen.changes.lines() if " queue " not in line}
+    assert {line for line in done.changes.lines() if " queue " not in line} == output
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
     running = started(Store(folder_of("laptop")))
@@ -114,7 +112,7 @@ def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> Non
     assert [port["number"] for port in status(store)["ports"]] == [1, 2, 3, 4, 9]
 
 
-def test_a_full_table_is_emptied_of_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
+def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
     """As many parameter servers as the table holds give way to as many others."""
     one = "  - {name: ps, port: ps, ip: 10.0.0.254}\n"
 
@@ -137,7 +135,7 @@ def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> Non
     assert {path.name for path, mode in modes.items() if mode & 0o077} == set()
 
 
-def test_a_shell_that_has_left_locks_no_one_out(state: Path, tmp_path: Path) -> None:
+def test_a_shell_that_has_left_locks_no_other_out(state: Path, tmp_path: Path) -> None:
     """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
     quietly(bed(tmp_path / "bed.yaml"))
     running = started(Store(folder_of("laptop")))
@@ -159,8 +157,8 @@ def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp
     device = running.devices[0]
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     with Session.connect(device.address, device.device_id, election_id=1 << 127):
-        told = rf"another controller is primary.* pid {os.getpid()} .*--take-over"
-        with pytest.raises(OlafError, match=told):
+        seen = rf"another controller is primary.* pid {os.getpid()} .*--take-over"
+        with pytest.raises(OlafError, match=seen):
             quietly(fifo)
         assert of_root(running.queues).read("mode") == 0
         deploy(fifo, lambda step: None, take_over=True)
@@ -217,6 +215,7 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
         "workers",
         "workers",
         "parameter_servers",
+        "workers",
         *["refusals"] * len(Refusal),
     ]
 
@@ -242,7 +241,7 @@ def test_a_deploy_that_cannot_start_goes_back_to_what_ran(state: Path, tmp_path:
     assert quietly(laptop).changed is False
 
 
-def test_ports_that_cannot_be_made_are_told_before_what_runs_is_stopped(state: Path, tmp_path: Path) -> None:
+def test_ports_that_fail_are_reported_before_anything_stops(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
     before = pids(store)
@@ -302,7 +301,7 @@ def test_a_first_deploy_that_cannot_start_leaves_nothing(state: Path, tmp_path: 
     assert pids(Store(folder_of("laptop"))) == []
 
 
-def test_a_folder_that_is_no_deployment_is_left_alone(state: Path, tmp_path: Path) -> None:
+def test_a_folder_without_a_deployment_is_left_alone(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     precious = state / "laptop" / "thesis.tex"
     precious.parent.mkdir(parents=True)
@@ -323,22 +322,22 @@ def test_two_deploys_at_once_do_not_mix(state: Path, tmp_path: Path) -> None:
         quietly(laptop)
 
 
-def test_a_moved_worker_stays_moved_until_its_testbed_says_otherwise(state: Path, tmp_path: Path) -> None:
+def test_a_moved_worker_stays_until_its_testbed_moves_it(state: Path, tmp_path: Path) -> None:
     second = "  - name: rover\n    workers:\n      - {name: rover-w0, port: 3, ip: 10.0.1.9}\n\nhosts:"
     pair = bed(tmp_path / "pair.yaml", ("\nhosts:", second))
     quietly(pair)
     store = Store(folder_of("laptop"))
-    once = Once(store)
-    once.call("MoveWorker", worker="lander-w0", cluster="1")
+    local = LocalClient(store)
+    local.call("MoveWorker", worker="lander-w0", cluster="1")
     assert quietly(pair).changed is False
     [_, rover] = status(store)["clusters"]
     assert [worker["name"] for worker in rover["workers"]] == ["lander-w0", "rover-w0"]
-    once.call("MoveWorker", worker="lander-w0", cluster="lander")
+    local.call("MoveWorker", worker="lander-w0", cluster="lander")
     assert desired(find(store)[0]) == desired(pair)
-    with pytest.raises(BadInput, match="there is no worker 'nobody'"):
-        once.call("MoveWorker", worker="nobody", cluster="rover")
-    with pytest.raises(BadInput, match="there is no cluster '7'"):
-        once.call("MoveWorker", worker="lander-w0", cluster="7")
+    with pytest.raises(BadInput, match="worker 'nobody' does not exist"):
+        local.call("MoveWorker", worker="nobody", cluster="rover")
+    with pytest.raises(BadInput, match="cluster '7' does not exist"):
+        local.call("MoveWorker", worker="lander-w0", cluster="7")
     assert healthy(status(store))
 
 
@@ -351,8 +350,8 @@ def test_processes_log_as_the_command_that_started_them(
     quietly(laptop)
     [log] = paths_of(Store(folder_of("laptop")))
     lines = [json.loads(line) for line in last_lines(log, 100)]
-    told = {line["message"].partition(":")[0] for line in lines if line["component"] == "targets.twin.attach"}
-    assert told == {f"port {port.number}" for port in laptop.ports}
+    seen = {line["message"].partition(":")[0] for line in lines if line["component"] == "targets.twin.attach"}
+    assert seen == {f"port {port.number}" for port in laptop.ports}
 
 
 def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> None:
@@ -366,7 +365,7 @@ def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> N
     assert store.record(Role.RUNNING) is None
 
 
-def test_what_cannot_start_is_told_before_anything_is_built(state: Path, tmp_path: Path) -> None:
+def test_what_cannot_start_is_reported_before_any_build(state: Path, tmp_path: Path) -> None:
     broken = bed(
         tmp_path / "broken.yaml",
         ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
@@ -387,8 +386,8 @@ def test_status_says_which_process_died(state: Path, tmp_path: Path) -> None:
     twin.kill()
     shell.wait(20)
     report = status(store)
-    [told] = report["died"]
-    assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in told
+    [seen] = report["died"]
+    assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in seen
     assert not report["running"]
     assert quietly(bed(tmp_path / "bed.yaml")).started
     assert not status(store)["died"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from olafctl.control.expected import SHORT, expected
-from olafctl.ports import interfaces
-from olafctl.ports.namespace import HOME
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
+from olafswitch.ports.namespace import HOME
+from olafswitch.ports.transport import Transport
 
 
 @pytest.fixture(autouse=True)

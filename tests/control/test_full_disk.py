@@ -9,10 +9,10 @@ import pytest
 
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, folder_of
-from olafctl.daemon.once import Once
-from olafctl.errors import OlafError, Problem
+from olafctl.daemon.local_client import LocalClient
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
+from olafswitch.errors import OlafError, Problem
 from tests.control.conftest import bed, quietly
 
 REMEDY = "make room on its disk, or set OLAF_STATE"
@@ -74,7 +74,7 @@ def test_what_cannot_be_recorded_as_running_is_taken_back(
     assert store.record(Role.WANTED) is None
 
 
-def test_a_change_at_run_time_that_cannot_be_recorded_is_taken_back(
+def test_a_change_that_cannot_be_recorded_is_taken_back(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(store: SqliteStore, change: object) -> int:
@@ -88,7 +88,7 @@ def test_a_change_at_run_time_that_cannot_be_recorded_is_taken_back(
         with monkeypatch.context() as patched:
             patched.setattr(SqliteStore, "finish", fail)
             with pytest.raises(OlafError, match="no room"):
-                Once(store).call(call, cluster="rover", **fields)
+                LocalClient(store).call(call, cluster="rover", **fields)
         report = status(store)
         assert (healthy(report), report["devices"]) == (True, before)
 

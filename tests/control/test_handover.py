@@ -9,9 +9,7 @@ import pytest
 from olafctl.control import handover
 from olafctl.control.deploy import Outcome, deploy, find
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import OlafError
 from olafctl.membership.model import default_mac
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.queue.registers import Command, rate_word
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, of_root
@@ -20,6 +18,8 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.daemon.switch_pair import PairRegisters
 from olaflab.frames import OlafFrame
+from olafswitch.errors import OlafError
+from olafswitch.ports.host import HostPort, open_host_port
 
 RACK = """
 name: rack
@@ -110,7 +110,7 @@ def test_a_partial_sum_of_the_job_before_is_in_no_result(rack: Rack) -> None:
     assert [rack.received(port) for port in (2, 3)] == [(4, 0, 2, 3.0)] * 2
 
 
-def test_rounds_that_the_job_before_finished_are_made_by_the_new_one(rack: Rack) -> None:
+def test_rounds_of_the_job_before_are_made_by_the_new_one(rack: Rack) -> None:
     for epoch in (3, 4):
         for number in range(3):
             for worker in ("r0", "r1"):
@@ -158,14 +158,14 @@ class Draining(PairRegisters):
         return {"occupancy": 5, "accumulating": 2, "out_updates": self._out}
 
 
-def test_it_waits_for_as_many_updates_as_waited_and_not_for_those_that_came_since() -> None:
+def test_it_waits_for_the_updates_that_waited_and_no_later_ones() -> None:
     queue = Draining(leaving=4)
     handover.clear(queue, [(0, 3), (8, 8)], "queue")
     assert queue.commands == [(Command.RESET, 0, 3), (Command.RESET, 8, 8)]
     assert queue.read_all()["out_updates"] == 100 + 4
 
 
-def test_updates_that_do_not_leave_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_that_do_not_leave_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handover, "_PATIENCE", 0.05)
     with pytest.raises(OlafError, match="queue of lab: updates of an earlier job wait"):
         handover.clear(Draining(leaving=2), [(0, 0)], "queue of lab")

@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 
 from olafctl.control.locks import CHANGE, USE, held, locked, unless_changing
-from olafctl.errors import OlafError
+from olafswitch.errors import OlafError
 
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_lock_that_outlives_its_holder_is_waited_for(
         (["olafctl"], "olafctl"),
     ],
 )
-def test_who_holds_a_lock_is_told_by_its_verb(
+def test_the_holder_of_a_lock_is_reported_by_its_verb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], shown: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", words)

@@ -10,12 +10,12 @@ from olafctl import paths
 from olafctl.control.destroy import destroy
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, all_names, folder_of
-from olafctl.ports import interfaces, ip
+from olafctl.network import interfaces, ip
 from olafctl.targets import front_ports, processes, testbeds
 from tests.control.conftest import bed, quietly
 
 
-def test_a_port_that_was_taken_away_is_told_and_made_again(state: Path, tmp_path: Path) -> None:
+def test_a_port_that_was_taken_away_is_reported_and_made(state: Path, tmp_path: Path) -> None:
     laptop = bed(tmp_path / "bed.yaml")
     quietly(laptop)
     store = Store(folder_of("laptop"))
@@ -31,9 +31,7 @@ def test_a_port_that_was_taken_away_is_told_and_made_again(state: Path, tmp_path
 
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 @pytest.mark.parametrize("what", ["link", "netns"])
-def test_an_interface_or_its_namespace_that_was_taken_away_is_made_again(
-    what: str, state: Path, tmp_path: Path
-) -> None:
+def test_a_missing_interface_or_namespace_is_made_again(what: str, state: Path, tmp_path: Path) -> None:
     path = tmp_path / "bed.yaml"
     path.write_text((paths.sources() / "testbeds" / "laptop.yaml").read_text())
     laptop = testbeds.load(path)
@@ -67,7 +65,7 @@ def test_files_that_a_port_no_longer_has_are_missed(tmp_path: Path) -> None:
     ],
     ids=["deleted", "emptied"],
 )
-def test_a_damaged_build_is_told_and_replaced(
+def test_a_damaged_build_is_reported_and_replaced(
     damage: Callable[[Path], object], state: Path, tmp_path: Path
 ) -> None:
     laptop = bed(tmp_path / "bed.yaml")
@@ -80,7 +78,7 @@ def test_a_damaged_build_is_told_and_replaced(
     assert healthy(status(store))
 
 
-def test_what_runs_without_a_record_is_not_taken_for_what_is_wanted(state: Path, tmp_path: Path) -> None:
+def test_what_runs_without_a_record_is_not_taken_as_wanted(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
     (store.folder / "deployment.db").unlink()
@@ -90,7 +88,7 @@ def test_what_runs_without_a_record_is_not_taken_for_what_is_wanted(state: Path,
     assert len(status(store)["ports"]) == 5
 
 
-def test_a_deployment_whose_folder_was_deleted_is_still_known_and_ended(state: Path, tmp_path: Path) -> None:
+def test_a_deployment_without_its_folder_is_known_and_ended(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     shutil.rmtree(state)
     assert all_names() == ("laptop",)

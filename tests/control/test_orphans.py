@@ -12,18 +12,16 @@ from olafctl.control import orphans
 from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.ports import interfaces, ip
-from olafctl.ports.namespace import HOME
+from olafctl.network import interfaces, ip
 from olafctl.targets import processes
+from olafswitch.ports.namespace import HOME
 from tests.control.conftest import bed, quietly
 
 needs_interfaces = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 
 
 @needs_interfaces
-def test_namespaces_are_removed_when_everything_was_killed_and_the_state_folder_deleted(
-    state: Path, tmp_path: Path
-) -> None:
+def test_namespaces_are_removed_after_a_kill_without_a_folder(state: Path, tmp_path: Path) -> None:
     deploy(bed(tmp_path / "bed.yaml"), lambda step: None, with_hosts=True)
     folder = folder_of("laptop").resolve()
     for process in processes.of(folder):
@@ -37,7 +35,7 @@ def test_namespaces_are_removed_when_everything_was_killed_and_the_state_folder_
     assert not state.exists()
 
 
-def test_destroy_ends_processes_whose_state_folder_was_deleted_and_tells_of_what_stays(
+def test_destroy_ends_processes_without_a_state_folder(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
@@ -50,12 +48,12 @@ def test_destroy_ends_processes_whose_state_folder_was_deleted_and_tells_of_what
     assert done.exit_code == 0
     first, second, third = done.output.splitlines()
     assert first.endswith(str(folder))
-    assert f"OLAF_STATE='{tmp_path}/its state' olafctl destroy laptop" in second
+    assert f"OLAF_STATE='{tmp_path}/its state' olafctl destroy --deployment laptop" in second
     assert "olaf-x-000000" in third
     assert list(processes.of(folder)) == []
 
 
-def test_a_deployment_whose_state_is_elsewhere_is_told_and_no_orphan(
+def test_a_deployment_with_state_elsewhere_is_not_an_orphan(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quietly(bed(tmp_path / "bed.yaml"))

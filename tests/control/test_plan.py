@@ -15,12 +15,12 @@ from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.model import Cluster, Host, Member
 from olafctl.membership.operations import Operations
-from olafctl.p4runtime.entities import Exact, MulticastGroup, TableEntry
 from olafctl.queue.settings import ranges
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Engine, Port, Testbed
 from olafctl.wire.modes import Mode
+from olafswitch.p4runtime.entities import Exact, MulticastGroup, TableEntry
 
 EMPTY = State({device: DeviceState() for device in DEVICES}, {})
 
@@ -142,7 +142,7 @@ def assert_nothing_dangles(state: DeviceState) -> None:
 
 @settings(max_examples=60)
 @given(beds, beds)
-def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles_on_the_way(old: Testbed, new: Testbed) -> None:
+def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles(old: Testbed, new: Testbed) -> None:
     states = follow(desired(old), plan(desired(old), desired(new)))
     assert states[-1] == desired(new)
     for state in states:
@@ -151,14 +151,14 @@ def test_a_plan_leads_to_the_wanted_state_and_nothing_dangles_on_the_way(old: Te
 
 @settings(max_examples=30)
 @given(beds)
-def test_from_nothing_everything_is_inserted_and_then_there_is_nothing_to_do(new: Testbed) -> None:
+def test_from_nothing_everything_is_inserted_once(new: Testbed) -> None:
     changes = plan(EMPTY, desired(new))
     assert {change.op for step in changes.steps for change in step.changes} == {Op.INSERT}
     assert follow(EMPTY, changes)[-1] == desired(new)
     assert plan(desired(new), desired(new)).size == 0
 
 
-def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> None:
+def test_regrouping_grows_the_new_group_first() -> None:
     small = testbeds.load(paths.sources() / "testbeds" / "nine-clusters.yaml")
     ask, membership = Operations(ground(small)), Membership(small.indices, rows_of(small.clusters))
     membership.apply(ask.move("cluster0-w0", "cluster1")(membership).change)
@@ -171,7 +171,7 @@ def test_regrouping_grows_the_new_group_first_and_shrinks_the_old_one_last() -> 
     ]
 
 
-def test_a_change_of_mode_and_rate_is_a_change_of_registers_alone(tmp_path: Path) -> None:
+def test_a_change_of_mode_and_rate_changes_only_registers(tmp_path: Path) -> None:
     path = tmp_path / "bed.yaml"
     text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()
     path.write_text(

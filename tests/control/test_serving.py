@@ -18,8 +18,8 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 import olaf
 from olaf.errors import OtherModel
-from olaf.udp import UdpPort
-from olaf.virtual import VirtualNetwork, Wire
+from olaf.transport.udp import UdpPort
+from olaf.transport.virtual import VirtualNetwork, Wire
 
 from olafctl.control.serving import host_of, parameter_server, policy
 from olafctl.targets import testbeds
@@ -147,7 +147,7 @@ def test_a_testbed_says_who_belongs_to_which_cluster() -> None:
         (["--listen", "127.0.0.1:0", "--checkpoint", __file__], 2, ["test_serving.py"]),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_started(
+def test_a_wrong_option_is_reported_and_nothing_starts(
     arguments: list[str], code: int, words: list[str]
 ) -> None:
     line = [sys.executable, "-m", "olafctl", "server", *arguments]
@@ -176,7 +176,7 @@ def test_without_the_sdk_it_says_how_to_get_it() -> None:
     assert "pip install ./sdk" in ended.stderr
 
 
-def test_a_model_that_the_testbeds_slots_cannot_carry_is_refused_with_what_to_write() -> None:
+def test_a_model_too_large_for_the_slots_is_refused() -> None:
     testbed = testbeds.load(testbeds.locate("lander"))
     network = VirtualNetwork(Wire())
     host = host_of(testbed, None)

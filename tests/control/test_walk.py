@@ -1,4 +1,4 @@
-"""The walk of a worker from the testbed's file to the devices' tables, as docs/architecture.md tells it."""
+"""The walk of a worker from the testbed's file to the devices' tables, as docs/architecture.md has it."""
 
 import re
 import sys
@@ -13,8 +13,8 @@ from typing import Any
 from olafctl.control.desired import desired
 from olafctl.control.plan import plan
 from olafctl.control.state import State
-from olafctl.p4runtime.entities import Exact, Lpm, NamedValues, TableEntry
 from olafctl.targets import testbeds
+from olafswitch.p4runtime.entities import Exact, Lpm, NamedValues, TableEntry
 
 ROOT = Path(__file__).parents[2]
 PARTS = (Exact, Lpm, NamedValues)
@@ -47,7 +47,7 @@ def holds(value: Any) -> bool:
 
 @contextmanager
 def made() -> Iterator[list[str]]:
-    """The types of olafctl that are made with the worker's address, in order."""
+    """The types of the product and the switch that are made with the worker's address, in order."""
     found: list[str] = []
 
     def seen(frame: FrameType, event: str, _: object) -> None:
@@ -55,7 +55,7 @@ def made() -> Iterator[list[str]]:
             given = dict(frame.f_locals)
             kind = type(given.pop("self", None))
             if (
-                kind.__module__.startswith("olafctl.")
+                kind.__module__.startswith(("olafctl.", "olafswitch."))
                 and kind not in PARTS
                 and any(map(holds, given.values()))
             ):

@@ -12,18 +12,26 @@ import pytest
 
 from olafctl.control import devices
 from olafctl.control.state import DeviceState, State
+from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
+from olafctl.daemon.messages.listener import Listener
+from olafctl.daemon.messages.notices import Notices
+from olafctl.membership.model import Cluster
+from olafctl.membership.operations import Operations, Planned
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.p4runtime.entities import Entity
-from olafctl.p4runtime.failures import P4RuntimeFailed
-from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
-from olafctl.p4runtime.session import Change
 from olafctl.targets import registry, testbeds
 from olafctl.targets.interface import Running
+from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.daemon import etcd_server
 from olaflab.daemon.switch_pair import PairRegisters
+from olafswitch.p4runtime.entities import Entity
+from olafswitch.p4runtime.failures import P4RuntimeFailed
+from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
+from olafswitch.p4runtime.session import Change
 from tests.daemon.pair import Pair
+from tests.daemon.worker import KEY, Worker
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -97,8 +105,41 @@ def controller(started: Started) -> Controller:
     return started()
 
 
+@pytest.fixture
+def now() -> list[float]:
+    """The listener's clock, which a test may move."""
+    return [0.0]
+
+
+@pytest.fixture
+def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
+    """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
+    ask = Operations(ground(lab()))
+    for cluster in (Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY), Cluster("blue", open=True)):
+        controller.submit(ask.create_cluster(cluster)).result(DEADLINE)
+    listening = listen(controller, lambda: now[0])
+    yield listening
+    listening.close()
+
+
+def listen(controller: Controller, clock: Callable[[], float] = time.monotonic) -> Listener:
+    """What answers the control messages of the small testbed, once its devices are reached."""
+    bed = lab()
+    controller.submit(lambda membership: Planned({}, {})).result(DEADLINE)
+    operations, notices = Operations(ground(bed)), Notices(controller, bed)
+    return Listener(controller, Admission(controller, bed), operations, notices, bed, 0, clock)
+
+
+@pytest.fixture
+def workers(listener: Listener, pair: Pair) -> Iterator[list[Worker]]:
+    made = [Worker(pair, 1, 2), Worker(pair, 2, 3)]
+    yield made
+    for worker in made:
+        worker.close()
+
+
 def needs_etcd() -> None:
-    """Skip where there is no etcd."""
+    """Skip without etcd."""
     if missing := etcd_server.missing():
         pytest.skip(f"needs {missing}")
 

@@ -1,7 +1,7 @@
 """Two switches for the tests, which can be made unreachable."""
 
-from olafctl.errors import OlafError, Problem
 from olaflab.daemon.switch_pair import RunningPair, SwitchPair
+from olafswitch.errors import OlafError, Problem
 
 
 class Pair(SwitchPair):

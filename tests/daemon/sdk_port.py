@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from olaf.port import Address, Bytes, Party, Run
+from olaf.transport.port import Address, Bytes, Party, Run
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from olafctl.errors import OlafError
-from olafctl.ports.host import HostPort
+from olafswitch.errors import OlafError
+from olafswitch.ports.host import HostPort
 
 _TURN = 0.01
 

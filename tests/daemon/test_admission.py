@@ -1,5 +1,6 @@
 """Age-of-Model objectives: what would break one is refused before anything is written."""
 
+import threading
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 from typing import Any
@@ -8,17 +9,16 @@ import pytest
 
 from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
-from olafctl.errors import BadInput
-from olafctl.membership.model import Cluster
+from olafctl.membership.model import Cluster, Kind
 from olafctl.membership.operations import MemberWish, Operation, Operations
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import ObjectiveBroken
+from olafctl.verify.admission import ObjectiveBroken, Situation
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, Problem
 from tests.daemon.conftest import DEADLINE, TESTBED, held, lab
 from tests.daemon.pair import Pair
 
-pytest.importorskip("z3")
 MS = 10**6
 
 
@@ -39,7 +39,7 @@ def join(ask: Operations, number: int, cluster: str) -> Operation:
     return ask.join(MemberWish(cluster, IPv4Address(f"10.0.1.{number}"), 2, 41000, name=f"w{number}"))
 
 
-def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_would_not(
+def test_a_join_that_breaks_an_objective_is_refused_with_a_rate(
     admission: Admission, slow: Testbed, controller: Controller, pair: Pair
 ) -> None:
     ask = Operations(ground(slow))
@@ -57,7 +57,7 @@ def test_a_join_that_would_break_an_objective_is_refused_with_the_rate_that_woul
     assert [member["name"] for member in controller.status().members] == ["w1"]
 
 
-def test_a_cluster_may_ask_before_its_workers_send_more_or_less_often(
+def test_a_cluster_may_ask_before_its_workers_change_their_rate(
     admission: Admission, slow: Testbed, controller: Controller
 ) -> None:
     ask = Operations(ground(slow))
@@ -94,7 +94,7 @@ def test_without_an_output_rate_there_is_nothing_to_verify(admission: Admission)
         admission.submit(Operations(ground(lab())).create_cluster(wish)).result(DEADLINE)
 
 
-def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
+def test_what_the_verifier_does_not_describe_is_refused(
     admission: Admission, slow: Testbed, controller: Controller, pair: Pair
 ) -> None:
     """Members of unknown periods, other modes and several segments share the queue that a proof is about."""
@@ -131,9 +131,82 @@ def test_what_the_verifier_does_not_describe_is_refused_beside_an_objective(
 
 
 @pytest.mark.parametrize("more", [{"mode": Mode.FIFO}, {"mode": Mode.ISWITCH}, {"values": 360 * 3}])
-def test_an_objective_of_what_the_verifier_does_not_describe_is_refused(
+def test_an_objective_that_the_verifier_cannot_model_is_refused(
     admission: Admission, slow: Testbed, more: dict[str, Any]
 ) -> None:
     wish = Cluster("red", objective="peak<=20ms", period=MS, **more)
     with pytest.raises(BadInput, match=r"is of mode (fifo|iswitch)|has 3 segments"):
         admission.submit(Operations(ground(slow)).create_cluster(wish)).result(DEADLINE)
+
+
+def test_an_objective_ignores_clusters_that_send_seldom(
+    admission: Admission, slow: Testbed, controller: Controller
+) -> None:
+    ask = Operations(ground(slow))
+    for wish in (Cluster("often", objective="peak<=9ms", period=3 * MS), Cluster("seldom", period=100 * MS)):
+        admission.submit(ask.create_cluster(wish)).result(DEADLINE)
+    admission.submit(join(ask, 1, "often")).result(DEADLINE)
+    admission.submit(join(ask, 2, "seldom")).result(DEADLINE)
+    assert {member["name"] for member in controller.status().members} == {"w1", "w2"}
+
+
+def test_a_switch_cannot_join_what_an_objective_is_proven_of(
+    admission: Admission, slow: Testbed, controller: Controller
+) -> None:
+    ask = Operations(ground(slow))
+    for wish in (Cluster("red", objective="peak<=20ms", period=MS), Cluster("blue", period=MS)):
+        admission.submit(ask.create_cluster(wish)).result(DEADLINE)
+    admission.submit(join(ask, 1, "red")).result(DEADLINE)
+    for number, cluster in ((2, "red"), (3, "blue")):
+        switch = MemberWish(cluster, IPv4Address(f"10.0.1.{number}"), 2, 41000, name="tor", kind=Kind.SWITCH)
+        with pytest.raises(BadInput, match=f"tor of '{cluster}' is a switch"):
+            admission.submit(ask.join(switch)).result(DEADLINE)
+    assert [member["name"] for member in controller.status().members] == ["w1"]
+
+
+def test_joins_that_wait_together_are_proven_together(
+    admission: Admission, slow: Testbed, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proofs, waiting, begun = [], threading.Event(), threading.Event()
+
+    def check(known: Situation, *rest: Any, **more: Any) -> None:
+        proofs.append([workers for _, workers in known])
+        begun.set()
+        assert waiting.wait(DEADLINE)
+
+    monkeypatch.setattr("olafctl.daemon.admission.check", check)
+    ask = Operations(ground(slow))
+    admission.submit(ask.create_cluster(Cluster("red", objective="peak<=20ms", period=MS))).result(DEADLINE)
+    answers = [admission.submit(join(ask, 1, "red"))]
+    assert begun.wait(DEADLINE)
+    answers += [admission.submit(join(ask, number, "red")) for number in range(2, 17)]
+    assert answers[-1].cancel()  # its caller does not wait: it is left out
+    waiting.set()
+    assert [answer.result(DEADLINE)["name"] for answer in answers[:-1]] == [f"w{n}" for n in range(1, 16)]
+    assert proofs == [[1], [15]]
+    assert len(controller.status().members) == 15
+
+
+def test_of_joins_that_wait_together_those_that_fit_are_admitted(
+    admission: Admission, slow: Testbed, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, begun = threading.Event(), threading.Event()
+
+    def check(known: Situation, *rest: Any, **more: Any) -> None:
+        begun.set()
+        assert waiting.wait(DEADLINE)
+        if known[0][1] > 3:
+            raise ObjectiveBroken(Problem("too many"))
+
+    monkeypatch.setattr("olafctl.daemon.admission.check", check)
+    ask = Operations(ground(slow))
+    admission.submit(ask.create_cluster(Cluster("red", objective="peak<=20ms", period=MS))).result(DEADLINE)
+    answers = [admission.submit(join(ask, 1, "red"))]
+    assert begun.wait(DEADLINE)
+    answers += [admission.submit(join(ask, number, "red")) for number in (2, 3, 4, 2, 5)]
+    waiting.set()
+    outcomes = [type(answer.exception(DEADLINE)) for answer in answers]
+    assert outcomes == [type(None), type(None), type(None), ObjectiveBroken, BadInput, ObjectiveBroken] or (
+        outcomes == [type(None), type(None), type(None), ObjectiveBroken, type(None), ObjectiveBroken]
+    )
+    assert {member["name"] for member in controller.status().members} == {"w1", "w2", "w3"}

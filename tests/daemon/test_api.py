@@ -20,11 +20,11 @@ from olafctl.daemon.api.server import Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.errors import BadInput, OlafError
 from olafctl.membership.operations import Operations
-from olafctl.p4runtime.address import Tls
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.address import Tls
 from tests.daemon.conftest import held, lab
 from tests.daemon.pair import Pair
 
@@ -74,7 +74,7 @@ def test_a_cluster_lives_and_dies(client: Client, pair: Pair) -> None:
 
 
 def test_a_refusal_carries_its_problems(client: Client) -> None:
-    with pytest.raises(BadInput, match=r"ip: '10.0.1' is no IPv4 address \(give one such as 10.0.1.1\)"):
+    with pytest.raises(BadInput, match=r"ip: '10.0.1' is not an IPv4 address \(give one such as 10.0.1.1\)"):
         client.call("Join", cluster="red", ip="10.0.1", port=2)
     with pytest.raises(BadInput, match="the daemon owns no deployment 'other'"):
         client.call("Leave", deployment="other", worker="w1")
@@ -95,11 +95,11 @@ def test_watching_resumes_where_it_ended(client: Client) -> None:
         next(client.watch("", "999999"))
 
 
-def test_no_answer_tells_a_key(client: Client) -> None:
+def test_no_answer_shows_a_key(client: Client) -> None:
     key = "5ec2e7" * 8
     made = client.call("CreateCluster", name="red", key=key)
-    told = [str(made), str(client.call("GetStatus")), str(next(client.watch("", "1")))]
-    assert not any(key in text for text in told)
+    seen = [str(made), str(client.call("GetStatus")), str(next(client.watch("", "1")))]
+    assert not any(key in text for text in seen)
     assert made.keyed
 
 
@@ -123,7 +123,7 @@ def test_over_tcp_a_stranger_changes_and_learns_nothing(controller: Controller, 
         server.stop()
 
 
-def test_beyond_loopback_there_is_no_serving_in_clear(controller: Controller) -> None:
+def test_beyond_loopback_serving_in_clear_is_refused(controller: Controller) -> None:
     with pytest.raises(BadInput, match="add a certificate for TLS"):
         Server(owned(controller), "0.0.0.0:0", token=TOKEN)
 
@@ -153,7 +153,7 @@ def test_a_pair_is_made_once_and_its_key_is_its_owners_alone(tmp_path: Path) -> 
     assert key.stat().st_mode & 0o077 == 0
     with pytest.raises(BadInput, match="a pair called 'client' already"):
         issue(tmp_path / "certs", "client", (), 1)
-    with pytest.raises(BadInput, match="is no name of a file"):
+    with pytest.raises(BadInput, match="is not a file name"):
         issue(tmp_path / "certs", "../client", (), 1)
 
 
@@ -204,8 +204,8 @@ def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
         with pytest.raises(SystemExit) as ended:
             main.main()
-        said = json.loads(capsys.readouterr().out)
-        return said if ended.value.code == 0 else (ended.value.code, said["error"]["problems"])
+        output = json.loads(capsys.readouterr().out)
+        return output if ended.value.code == 0 else (ended.value.code, output["error"]["problems"])
 
     return olafctl
 
@@ -213,7 +213,7 @@ def run(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert run("cluster", "create", "red", "--mode", "iswitch")["mode"] == "iswitch"
     assert run("worker", "join", "red", "10.0.1.1", "--port", 2, "--name", "w1")["number"] == 0
-    assert run("cluster", "seth", "red", 1)["threshold"] == 1
+    assert run("cluster", "threshold", "red", 1)["threshold"] == 1
     assert run("cluster", "reward", "red", "0.5")["reward_threshold"] == 0.5
     assert run("cluster", "reward", "red", "off")["reward_threshold"] == "off"
     assert run("cluster", "reward", "red", "engine")["reward_threshold"] is None
@@ -236,14 +236,14 @@ def test_the_verbs_do_what_the_calls_do(run: Run) -> None:
     assert run("worker", "leave", "w1")["cluster"] == "blue"
     assert run("cluster", "delete", "red") == {"cluster": "red", "members": 0}
     code, [problem] = run("worker", "leave", "w1")
-    assert (code, problem["what"]) == (2, "there is no worker 'w1'")
+    assert (code, problem["what"]) == (2, "worker 'w1' does not exist")
 
 
-def test_a_key_file_that_is_no_text_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_key_file_that_is_not_text_is_refused(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_bytes(bytes(range(128, 256)))
     code, [problem] = run("cluster", "create", "red", "--key-file", file)
-    assert (code, problem["what"]) == (2, "is no key")
+    assert (code, problem["what"]) == (2, "is not a key")
 
 
 def test_names_of_clusters_and_workers_are_completed(
@@ -276,7 +276,7 @@ def test_without_a_daemon_the_verbs_say_how_to_start_it(run: Run, server: Server
     assert "olafctl daemon" in problem["remedy"]
 
 
-def test_a_taken_address_is_said_so(controller: Controller) -> None:
+def test_a_taken_address_is_reported(controller: Controller) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OlafError, match="cannot listen"):

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from olafctl.daemon.controller import Controller
-from olafctl.errors import BadInput, OlafError
 from olafctl.membership.backup import backup, read, restore
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.testbed.ground import ground as ground_of
+from olafswitch.errors import BadInput, OlafError
 from tests.daemon.conftest import Started, held, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker
@@ -82,15 +82,15 @@ def foreign(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "output"),
     [(cut_off, "damaged"), (one_digit, "damaged"), (newer, "newer Olaf"), (foreign, "no backup")],
 )
 def test_a_file_that_is_not_whole_or_newer_changes_nothing(
-    made: Path, tmp_path: Path, damage: Callable[[str], str], said: str
+    made: Path, tmp_path: Path, damage: Callable[[str], str], output: str
 ) -> None:
     store = SqliteStore(tmp_path / "other")
     made.write_text(damage(made.read_text()))
-    with pytest.raises(BadInput, match=rf"backup\.json: .*{said}"):
+    with pytest.raises(BadInput, match=rf"backup\.json: .*{output}"):
         restore(store, read(made, GROUND))
     assert store.rows() == (0, {})
     store.close()

@@ -10,13 +10,13 @@ import pytest
 
 from olafctl.control.desired import desired
 from olafctl.daemon.controller import Controller
-from olafctl.errors import OlafError
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
-from olafctl.p4runtime.session import Change
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.modes import Mode
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.entities import Entity, Lpm, MulticastGroup, Replica, TableEntry
+from olafswitch.p4runtime.session import Change
 from tests.daemon.conftest import DEADLINE, behind_its_back, held, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done, worker
@@ -110,7 +110,7 @@ def test_changes_that_go_on_meanwhile_are_no_drift(
     assert held(pair) == desired(lab()).devices
 
 
-def test_a_check_that_cannot_read_leads_to_a_comparison_before_the_next_change(
+def test_a_failed_check_leads_to_a_comparison_before_a_change(
     checking: Controller, pair: Pair, registers_fail: Callable[[bool], None]
 ) -> None:
     done(checking, ASK.create_cluster(Cluster("red")))

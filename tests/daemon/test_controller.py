@@ -10,16 +10,16 @@ import pytest
 from olafctl.control.desired import desired
 from olafctl.control.state import DeviceState
 from olafctl.daemon.controller import Controller, Unavailable
-from olafctl.errors import BadInput, OlafError
 from olafctl.membership.model import Cluster
 from olafctl.membership.operations import MemberWish, Operation, Operations
 from olafctl.membership.sqlite import SqliteStore
-from olafctl.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
 from olaflab.daemon.daemon_process import until
 from olaflab.daemon.switch_pair import PairRegisters
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 
@@ -83,8 +83,8 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
-        (worker(1, cluster="green"), "there is no cluster 'green'.*clusters: blue, red"),
-        (worker(1, port=9), "there is no front port 9"),
+        (worker(1, cluster="green"), "cluster 'green' does not exist.*clusters: blue, red"),
+        (worker(1, port=9), "front port 9 does not exist"),
         (worker(1, values=5), "a model of 5 values, but 'red' trains one of 300"),
         (worker(1, mtu=1000), r"an MTU of 1000 bytes, but updates of 'red' take 1250"),
         (worker(1, mac="02:zz"), "mac: .*02:zz"),
@@ -94,13 +94,13 @@ def test_a_move_takes_one_group_to_the_other(controller: Controller, pair: Pair)
             ASK.join(MemberWish("red", IPv4Address("10.0.1.8"), 2, 1)),
             "10.0.1.8 is the address of w8, in 'red'",
         ),
-        (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is no host's address"),
+        (ASK.join(MemberWish("red", IPv4Address("224.0.0.1"), 2, 1)), "is not a host's address"),
         (ASK.create_cluster(Cluster("red")), "there is a cluster 'red' already"),
         (ASK.create_cluster(Cluster("big", values=360 * 20)), "20 consecutive indices, but 14"),
-        (ASK.create_cluster(Cluster("big", key="abcd")), "key: is no key"),
-        (ASK.delete_cluster("green"), "there is no cluster 'green'"),
-        (ASK.leave("absent"), "there is no worker 'absent'"),
-        (ASK.move("w8", "green"), "there is no cluster 'green'"),
+        (ASK.create_cluster(Cluster("big", key="abcd")), "key: is not a key"),
+        (ASK.delete_cluster("green"), "cluster 'green' does not exist"),
+        (ASK.leave("absent"), "worker 'absent' does not exist"),
+        (ASK.move("w8", "green"), "cluster 'green' does not exist"),
         (ASK.command(Command.RESET, "red", 1), "segment 1 of 'red', whose model has 1"),
     ],
 )
@@ -135,9 +135,7 @@ def test_settings_reach_every_index_of_the_cluster(controller: Controller, regis
     assert registers.of_indices == [IndexSettings()] * 16
 
 
-def test_numbered_sums_take_an_h_beyond_the_members_and_begin_afresh_with_the_mode(
-    controller: Controller, registers: PairRegisters
-) -> None:
+def test_numbered_sums_take_an_h_beyond_the_members(controller: Controller, registers: PairRegisters) -> None:
     done(controller, ASK.create_cluster(Cluster("red", values=360 * 3, mode=Mode.ISWITCH)))
     done(controller, worker(1))
     done(controller, worker(2))
@@ -274,9 +272,7 @@ def alone_of(devices: Mapping[str, DeviceState]) -> list[TableEntry]:
     return [each for each in entries if each.match == {"dst_mac": Exact(0x02AA00000001)}]
 
 
-def test_the_staleness_rule_is_of_a_cluster_whose_updates_are_acknowledged(
-    controller: Controller, registers: Any
-) -> None:
+def test_the_staleness_rule_needs_acknowledged_updates(controller: Controller, registers: Any) -> None:
     done(controller, ASK.create_cluster(Cluster("red", staleness_bound=8)))
     assert registers.of_indices[0] == IndexSettings(stale_enable=1, stale_bound=8)
     done(controller, ASK.set_staleness("red", 0))
@@ -327,7 +323,7 @@ def test_a_cluster_that_could_not_work_is_refused(
 def test_a_damaged_page_of_the_store_is_found_without_a_change(
     pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The controller has read it, and needs it no more before the next start."""
+    """The controller has read it, and does not need it before the next start."""
     store = SqliteStore(pair.folder)
     store.finish({f"note/{number}": {"text": "x" * 1000} for number in range(200)})
     store.close()

@@ -12,7 +12,7 @@ from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import done
-from tests.daemon.test_messages import Worker
+from tests.daemon.worker import Worker
 
 ASK = Operations(ground(lab()))
 
@@ -42,7 +42,7 @@ def test_a_silent_worker_leaves_and_one_that_sends_stays(controller: Controller,
     assert names(controller) == ["w3"]
 
 
-def test_while_the_devices_do_not_answer_nobody_is_silent(controller: Controller, pair: Pair) -> None:
+def test_while_devices_do_not_answer_no_member_is_silent(controller: Controller, pair: Pair) -> None:
     done(controller, ASK.create_cluster(Cluster("red")))
     done(controller, ASK.join(MemberWish("red", IPv4Address("10.0.1.1"), 2, 41000, lease=10)))
     now = [0.0]

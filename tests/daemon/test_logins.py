@@ -1,4 +1,4 @@
-"""Who may not call is told why, in words for people, and counted."""
+"""A caller without a right gets the reason, in words for people, and is counted."""
 
 import logging
 import os
@@ -20,8 +20,8 @@ from olafctl.daemon.api.server import Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate.metrics import Metrics
-from olafctl.errors import OlafError
-from olafctl.p4runtime.address import Tls
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.address import Tls
 from tests.daemon.test_api import TOKEN, owned
 
 Made = Callable[..., Path]
@@ -57,8 +57,8 @@ def served(
         server.stop()
 
 
-def said(address: str, folder: Path | None, token: str = "") -> str:
-    """What a client is told that asks for the status; empty when it is answered."""
+def output(address: str, folder: Path | None, token: str = "") -> str:
+    """The error that a client gets for its request of the status; empty without one."""
     with Client(address, token=token, certificates=folder, timeout=20) as client:
         try:
             client.call("GetStatus")
@@ -67,7 +67,7 @@ def said(address: str, folder: Path | None, token: str = "") -> str:
     return ""
 
 
-def test_trouble_with_tls_is_told_in_words(controller: Controller, folder: Made, tmp_path: Path) -> None:
+def test_trouble_with_tls_is_reported_in_words(controller: Controller, folder: Made, tmp_path: Path) -> None:
     ours, theirs = folder("ours"), folder("theirs")
     stranger = tmp_path / "stranger"
     stranger.mkdir()
@@ -75,21 +75,21 @@ def test_trouble_with_tls_is_told_in_words(controller: Controller, folder: Made,
     for name in ("client.pem", "client.key"):
         shutil.copy(theirs / name, stranger)
     with served(controller, tls(ours)) as address:
-        assert said(address, ours) == ""
-        assert "its certificate is not of this client's authority" in said(address, theirs)
-        assert "as one that speaks TLS does (give the folder" in said(address, None)
-        assert "has expired, or is of another authority" in said(address, stranger)
+        assert output(address, ours) == ""
+        assert "its certificate is not of this client's authority" in output(address, theirs)
+        assert "as one that speaks TLS does (give the folder" in output(address, None)
+        assert "has expired, or is of another authority" in output(address, stranger)
     with served(controller, tls(folder("renamed", "elsewhere.example"))) as address:
-        assert "is for another name or address" in said(address, tmp_path / "renamed")
+        assert "is for another name or address" in output(address, tmp_path / "renamed")
     with served(controller, None, TOKEN) as address:
-        assert "it does not speak TLS (unset OLAF_CERTS" in said(address, ours)
+        assert "it does not speak TLS (unset OLAF_CERTS" in output(address, ours)
     with closing(socket.socket()) as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
-        assert "no daemon answers: Connection refused" in said(address, None)
+        assert "no daemon answers: Connection refused" in output(address, None)
 
 
-def test_a_command_tells_it_in_one_line(controller: Controller, folder: Made) -> None:
+def test_a_command_reports_it_in_one_line(controller: Controller, folder: Made) -> None:
     """Without what gRPC logs of a handshake that fails."""
     environment = {name: value for name, value in os.environ.items() if name != "GRPC_VERBOSITY"}
     with served(controller, None, TOKEN) as address:
@@ -103,35 +103,35 @@ def test_a_command_tells_it_in_one_line(controller: Controller, folder: Made) ->
     assert line.startswith(f"error: {address}: the daemon cannot be talked to")
 
 
-def test_a_certificate_that_expired_is_told_at_the_start_and_to_clients(
+def test_an_expired_certificate_is_logged_and_clients_learn_it(
     controller: Controller, folder: Made, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = folder("old", server=-1)
     with served(controller, tls(old)) as address:
         assert "server.pem: expired at" in caplog.text
         assert "no client will trust it" in caplog.text
-        assert "its certificate has expired" in said(address, old)
+        assert "its certificate has expired" in output(address, old)
     caplog.clear()
     with served(controller, tls(folder("new"))):
         assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
 
 
-def test_beside_client_certificates_the_token_is_asked_for_too(controller: Controller, folder: Made) -> None:
+def test_beside_client_certificates_the_token_is_required(controller: Controller, folder: Made) -> None:
     ours = folder("ours")
     with served(controller, tls(ours), TOKEN) as address:
-        assert "needs the daemon's token" in said(address, ours)
-        assert "needs the daemon's token" in said(address, ours, "wrong")
-        assert said(address, ours, TOKEN) == ""
+        assert "needs the daemon's token" in output(address, ours)
+        assert "needs the daemon's token" in output(address, ours, "wrong")
+        assert output(address, ours, TOKEN) == ""
 
 
 def test_failed_logins_are_counted(controller: Controller) -> None:
     metrics = Metrics(owned(controller))
     with served(controller, None, TOKEN, metrics) as address:
-        said(address, None)
-        said(address, None, "wrong")
+        output(address, None)
+        output(address, None, "wrong")
         with Client(address, token="wrong") as client, pytest.raises(OlafError, match="token"):
             next(client.watch())
-        assert said(address, None, TOKEN) == ""
+        assert output(address, None, TOKEN) == ""
     assert b"olaf_failed_logins_total 3.0\n" in metrics.exposition()
 
 
@@ -142,7 +142,7 @@ def test_failed_logins_are_counted(controller: Controller) -> None:
         ("unix:/proc/olaf/olaf.sock", "No such file or directory"),
     ],
 )
-def test_why_it_cannot_listen_is_told(
+def test_the_reason_not_to_listen_is_reported(
     controller: Controller, folder: Made, address: str, reason: str
 ) -> None:
     over = None if address.startswith("unix:") else tls(folder("ours"))
@@ -150,7 +150,7 @@ def test_why_it_cannot_listen_is_told(
         Server(owned(controller), address, over)
 
 
-def test_that_another_listens_there_is_told(controller: Controller) -> None:
+def test_another_listener_is_reported(controller: Controller) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(OlafError, match="cannot listen: Address already in use"):

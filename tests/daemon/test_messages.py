@@ -1,140 +1,39 @@
 """Control messages as a worker meets them: frames into VNP4₁'s ports, answers out of VNP4₂'s."""
 
-import hmac
-import itertools
 import logging
 import random
-import time
-from collections.abc import Iterator
-from ipaddress import IPv4Address
 
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
-from olafctl.daemon.admission import Admission
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
-from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
 from olafctl.daemon.messages.summary import Summary
 from olafctl.daemon.messages.turns import Turns
-from olafctl.membership.model import Cluster
-from olafctl.membership.operations import Operations
 from olafctl.queue.registers import Command
-from olafctl.testbed.ground import ground
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
-from olafctl.wire.frames import Values, ipv4_checksum, pack, unpack
-from olafctl.wire.layouts import CONTROL_TOS, QUEUE_PORT, TUSER, FrameType, Kind, Layout
+from olafctl.wire.frames import ipv4_checksum, pack, unpack
+from olafctl.wire.layouts import QUEUE_PORT, TUSER, FrameType, Kind
 from olafctl.wire.modes import Mode
 from olafctl.wire.scapy_layers import Olaf
 from olaflab.daemon.switch_pair import PairRegisters
-from tests.daemon.conftest import DEADLINE, held, lab
+from tests.daemon.conftest import DEADLINE, held, listen
 from tests.daemon.pair import Pair
-from tests.daemon.test_controller import done
-
-KEY = "0123456789abcdef" * 4
-ASK = Operations(ground(lab()))
-PS_MAC = "02:00:0a:00:00:fe"
-_nonces = itertools.count(time.time_ns())
-
-
-class Worker:
-    """A worker behind a front port: what it sends, and what reaches it."""
-
-    def __init__(self, pair: Pair, number: int, port: int, key: str = KEY) -> None:
-        self.ip, self.mac, self.port = f"10.0.1.{number}", f"02:00:0a:00:01:{number:02x}", port
-        self.key = key
-        self._out, self._in = pair.host("vnp4_1", port), pair.host("vnp4_2", port)
-
-    def close(self) -> None:
-        self._out.close()
-        self._in.close()
-
-    def frame(self, payload: bytes, tos: int = CONTROL_TOS) -> bytes:
-        made = Ether(src=self.mac, dst=PS_MAC) / IP(src=self.ip, dst="10.0.0.254", tos=tos)
-        return bytes(made / UDP(sport=41000, dport=20300, chksum=0) / Raw(payload))
-
-    def send(self, frame: bytes) -> None:
-        self._out.send(frame)
-
-    def message(self, layout: Layout, action: Action, **values: int | str) -> bytes:
-        """A control message, signed; its nonce is the next one unless given."""
-        fields: Values = {"action": action, "nonce": next(_nonces)}
-        for name, value in values.items():
-            fields[name] = (
-                value if isinstance(value, int) else int.from_bytes(value.encode().ljust(32, b"\0"), "big")
-            )
-        body = pack(layout, fields)[:-16]
-        return self.frame(body + (self.mac_of(body) if self.key else bytes(16)))
-
-    def mac_of(self, body: bytes) -> bytes:
-        covered = IPv4Address(self.ip).packed + (41000).to_bytes(2, "big") + body
-        return hmac.digest(bytes.fromhex(self.key), covered, "sha256")[:16]
-
-    def receive(self) -> bytes:
-        got = self._in.receive(DEADLINE)
-        assert got is not None, "no answer"
-        return got
-
-    def answer(self) -> Values:
-        """The next answer, whose MAC is checked unless it is a refusal without one."""
-        got = self.receive()
-        packet = Ether(got)
-        assert (packet[IP].src, packet[IP].dst, packet[UDP].dport) == ("10.0.0.254", self.ip, 41000)
-        payload = bytes(packet[UDP].payload)
-        values = unpack(control.ACK, payload)
-        if self.key and values["mac"]:
-            assert self.mac_of(payload[:-16]) == payload[-16:]
-        return values
-
-    def ask(self, layout: Layout, action: Action, **values: int | str) -> Values:
-        self.send(self.message(layout, action, **values))
-        return self.answer()
-
-    def join(self, cluster: str = "red", **values: int | str) -> Values:
-        return self.ask(control.JOIN, Action.JOIN, cluster=cluster, **values)
-
-    def leave(self, cluster: str = "red") -> Values:
-        return self.ask(control.LEAVE, Action.LEAVE, cluster=cluster)
-
-
-@pytest.fixture
-def now() -> list[float]:
-    """The listener's clock, which a test may move."""
-    return [0.0]
-
-
-@pytest.fixture
-def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
-    """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
-    done(controller, ASK.create_cluster(Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY)))
-    done(controller, ASK.create_cluster(Cluster("blue", open=True)))
-    listening = Listener(
-        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), 0, lambda: now[0]
-    )
-    yield listening
-    listening.close()
-
-
-@pytest.fixture
-def workers(listener: Listener, pair: Pair) -> Iterator[list[Worker]]:
-    made = [Worker(pair, 1, 2), Worker(pair, 2, 3)]
-    yield made
-    for worker in made:
-        worker.close()
+from tests.daemon.test_controller import ASK, done
+from tests.daemon.worker import PS_MAC, Worker
 
 
 def test_a_worker_joins_is_recognised_and_leaves_nothing(workers: list[Worker], pair: Pair) -> None:
     worker, empty = workers[0], held(pair)
     queue = pair.host("vnp4_1", QUEUE_PORT)
-    told = worker.join(values=700)
-    assert (told["answered"], told["reason"]) == (Action.JOIN, Reason.OK)
-    assert (told["epoch"], told["member"], told["threshold"], told["segments"]) == (1, 0, 1, 2)
-    assert (told["server_addr"], told["server_port"]) == (0x0A0000FA, 20300)
-    update = Olaf(frame_type=FrameType.UPDATE, epoch=told["epoch"], count=1, segment=1)
+    seen = worker.join(values=700)
+    assert (seen["answered"], seen["reason"]) == (Action.JOIN, Reason.OK)
+    assert (seen["epoch"], seen["member"], seen["threshold"], seen["segments"]) == (1, 0, 1, 2)
+    assert (seen["server_addr"], seen["server_port"]) == (0x0A0000FA, 20300)
+    update = Olaf(frame_type=FrameType.UPDATE, epoch=seen["epoch"], count=1, segment=1)
     worker.send(worker.frame(bytes(update) + bytes(64), tos=0))
     shim = unpack(TUSER, queue.receive(DEADLINE) or b"")
     assert (shim["kind"], shim["index"], shim["member"], shim["cluster"]) == (Kind.UPDATE, 1, 0, 0)
@@ -175,7 +74,7 @@ def test_settings_reach_the_queue(workers: list[Worker], registers: PairRegister
     assert worker.ask(control.RESET, Action.RESET, segment=2)["reason"] == Reason.FAILED
 
 
-def test_halt_suspends_the_queue_and_tells_the_others(
+def test_halt_suspends_the_queue_and_informs_the_others(
     workers: list[Worker], registers: PairRegisters
 ) -> None:
     for worker in workers:
@@ -183,13 +82,13 @@ def test_halt_suspends_the_queue_and_tells_the_others(
     first, second = workers
     assert first.ask(control.HALT, Action.HALT, halted=1)["reason"] == Reason.OK
     assert registers.of_indices[0].halted
-    told = unpack(control.HALT, bytes(Ether(second.receive())[UDP].payload))
-    assert (told["action"], told["halted"]) == (Action.HALT, 1)
+    seen = unpack(control.HALT, bytes(Ether(second.receive())[UDP].payload))
+    assert (seen["action"], seen["halted"]) == (Action.HALT, 1)
     first.ask(control.HALT, Action.HALT, halted=0)
     assert not registers.of_indices[0].halted
 
 
-def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
+def test_help_is_forwarded_and_a_round_begins_again_if_all_ask(
     workers: list[Worker], registers: PairRegisters
 ) -> None:
     for worker in workers:
@@ -197,9 +96,9 @@ def test_help_is_forwarded_and_when_all_ask_the_round_begins_again(
     first, second = workers
     registers.commands.clear()
     first.ask(control.HELP, Action.HELP, segment=1, round=7)
-    told = unpack(control.HELP, bytes(Ether(second.receive())[UDP].payload))
-    assert (told["segment"], told["round"]) == (1, 7)
-    assert (told["asker_addr"], told["asker_port"]) == (0x0A000101, 41000)
+    seen = unpack(control.HELP, bytes(Ether(second.receive())[UDP].payload))
+    assert (seen["segment"], seen["round"]) == (1, 7)
+    assert (seen["asker_addr"], seen["asker_port"]) == (0x0A000101, 41000)
     assert registers.commands == []
     second.ask(control.HELP, Action.HELP, segment=1, round=7)
     assert registers.commands == [(Command.RESET, 1, 1)]
@@ -222,7 +121,7 @@ def test_help_of_all_members_resets_no_numbered_sums(
     assert registers.commands == [(Command.RESET, 1, 1)]
 
 
-def test_help_that_was_asked_for_long_ago_counts_no_more(
+def test_old_requests_for_help_no_longer_count(
     workers: list[Worker], registers: PairRegisters, now: list[float]
 ) -> None:
     for worker in workers:
@@ -253,6 +152,13 @@ def test_a_join_is_refused_with_its_reason(
     before = held(pair)
     assert workers[0].join(**values)["reason"] == reason  # type: ignore[arg-type]
     assert held(pair) == before
+
+
+def test_a_player_joins_as_a_member_of_that_kind(workers: list[Worker], controller: Controller) -> None:
+    assert workers[0].join("blue", role=control.Role.PLAYER)["reason"] == Reason.OK
+    (player,) = controller.look(lambda membership: membership.clusters["blue"].workers)
+    assert player.kind == "player"
+    assert workers[1].join("blue", role=9)["reason"] == Reason.BAD_MESSAGE
 
 
 def test_a_wrong_key_changes_nothing(workers: list[Worker], pair: Pair) -> None:
@@ -310,9 +216,7 @@ def test_after_a_restart_what_was_sent_before_it_is_refused(
     worker.answer()
     worker.leave()
     listener.close()
-    again = Listener(
-        controller, Admission(controller, lab()), ASK, Notices(controller, lab()), lab(), lease=0
-    )
+    again = listen(controller)
     try:
         worker.send(captured)
         assert worker.answer()["reason"] == Reason.OLD_NONCE
@@ -331,7 +235,7 @@ def elsewhere(frame: bytes, number: int) -> bytes:
     return frame[:14] + header[:10] + ipv4_checksum(header).to_bytes(2, "big") + header[12:] + frame[34:]
 
 
-def test_random_and_damaged_messages_are_counted_and_change_nothing(
+def test_random_and_damaged_messages_change_nothing(
     workers: list[Worker], listener: Listener, pair: Pair
 ) -> None:
     before, chance = held(pair), random.Random(3)
@@ -372,7 +276,7 @@ def test_a_flood_costs_others_at_the_same_port_nothing(workers: list[Worker], li
     assert listener.counts["ok"] == 1
 
 
-def test_thousands_of_sources_at_one_port_are_held_to_what_a_port_may_send(
+def test_thousands_of_sources_at_one_port_share_its_limit(
     workers: list[Worker], listener: Listener, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each is below the rate of a source. What their port may not send is not even taken apart."""
@@ -416,7 +320,7 @@ def test_refusals_are_logged_as_a_sum_now_and_then(caplog: pytest.LogCaptureFixt
             now[0] = float(second)
             for _ in range(1000):
                 summary.add(2, "bad_mac")
-                summary.tell()
+                summary.log()
     assert [record.getMessage() for record in caplog.records] == [
         f"lab: control messages not done: {count} bad_mac at port 2" for count in (1, 5000, 5000)
     ]
@@ -430,26 +334,3 @@ def test_rates_forget_the_sources_longest_silent() -> None:
     assert [rates.allows("a") for _ in range(2)] == [True, False]
     assert all(rates.allows(name) for name in ("b", "c"))
     assert rates.allows("a")
-
-
-def test_who_has_the_key_speaks_only_for_members_behind_its_own_port(
-    workers: list[Worker], controller: Controller, pair: Pair
-) -> None:
-    first, second = workers
-    first.join()
-    second.join()
-    before, revision = held(pair), controller.status().revision
-    other = Worker(pair, 1, second.port)  # the first one's addresses, from the second one's port
-    try:
-        for layout, action, values in (
-            (control.LEAVE, Action.LEAVE, {"cluster": "red"}),
-            (control.SET_H, Action.SET_H, {"threshold": 1}),
-            (control.HALT, Action.HALT, {"halted": 1}),
-            (control.RESET, Action.RESET, {"segment": control.ALL_SEGMENTS}),
-            (control.JOIN, Action.JOIN, {"cluster": "red"}),
-        ):
-            assert other.ask(layout, action, **values)["reason"] == Reason.NOT_A_MEMBER, action
-    finally:
-        other.close()
-    assert (held(pair), controller.status().revision) == (before, revision)
-    assert first.leave()["reason"] == Reason.OK

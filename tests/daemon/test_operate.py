@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from olafctl import paths
 from olafctl.cli import main
-from olafctl.daemon.ages import KNOWN_SECONDS, Told
+from olafctl.daemon.ages import KNOWN_SECONDS, Reported
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import HEALTH, Server
@@ -30,12 +30,12 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate import systemd
 from olafctl.daemon.operate.metrics import Metrics, send_probability
 from olafctl.daemon.operate.web import Web
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4runtime.address import Tls
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal
 from olaflab.daemon.daemon_process import until
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.address import Tls
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, Run, owned, run
@@ -53,14 +53,14 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     """Of a laboratory whose queue has counted something."""
     for number, name in enumerate(["slots", *SHOWN], 1):
         pair.registers.write(name, number)
-    ages = Told[int]()
-    ages.tell({"red": 250_000_000})
+    ages = Reported[int]()
+    ages.put({"red": 250_000_000})
     lab = owned(controller)["lab"]
-    staleness = Told[Any]()
-    told = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
-    staleness.tell({"red": told})
-    heads = Told[Any]()
-    heads.tell({"w1": olaf_pb2.Head(**HEAD)})
+    staleness = Reported[Any]()
+    noted = olaf_pb2.Staleness(cluster="red", updates=4, total=10, largest=6, bins=[1, 1, 0, 1, 1])
+    staleness.put({"red": noted})
+    heads = Reported[Any]()
+    heads.put({"w1": olaf_pb2.Head(**HEAD)})
     return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness, heads=heads)})
 
 
@@ -107,7 +107,7 @@ def test_metrics_tell_calls_members_and_the_queue(client: Client, metrics: Metri
     assert {name for labels in shown for name in labels} - {"lab", "engine"} == set(SHOWN)
 
 
-def test_what_workers_are_told_to_send(metrics: Metrics) -> None:
+def test_what_workers_should_send(metrics: Metrics) -> None:
     assert send_probability({"slots": 4, "active_clusters": 16}) == 0.25
     assert send_probability({"slots": 4, "active_clusters": 0}) == 1.0
 
@@ -194,9 +194,9 @@ def test_beyond_loopback_metrics_need_tls_and_a_token(
         with socket.create_connection((host, int(port))):  # it says nothing, and holds up no one
             assert get(address, "/metrics", tls=trusting)[0] == 401
             assert get(address, "/metrics", "wrong", trusting)[0] == 401
-            told = get(address, "/metrics", TOKEN, trusting)[1]
-            assert b"olaf_ready" in told
-            assert b"olaf_failed_logins_total 2.0\n" in told
+            noted = get(address, "/metrics", TOKEN, trusting)[1]
+            assert b"olaf_ready" in noted
+            assert b"olaf_failed_logins_total 2.0\n" in noted
     finally:
         web.stop()
 
@@ -228,12 +228,12 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     assert "w9" not in text
 
 
-def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> None:
+def test_an_age_that_is_no_longer_reported_is_forgotten() -> None:
     now = 0.0
-    ages = Told[int](lambda: now)
-    ages.tell({"red": 5, "blue": 7})
+    ages = Reported[int](lambda: now)
+    ages.put({"red": 5, "blue": 7})
     now = KNOWN_SECONDS
-    ages.tell({"blue": 8})
+    ages.put({"blue": 8})
     assert ages.known() == {"red": 5, "blue": 8}
     now += 1
     assert ages.known() == {"blue": 8}
@@ -242,7 +242,7 @@ def test_an_age_is_forgotten_when_no_parameter_server_tells_it_any_more() -> Non
 # systemd
 
 
-def test_the_service_manager_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_service_manager_is_notified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     systemd.notify("READY=1")  # without one nothing happens
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))

@@ -12,12 +12,12 @@ from olafctl.control.pipeline import ASSIGN, MEMBERS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
 from olafctl.control.state import DeviceState, device_state
 from olafctl.membership.model import Cluster, Member
-from olafctl.p4runtime.entities import Exact
 from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
 from olaflab.daemon.switch_pair import PairRegisters, RunningPair
+from olafswitch.p4runtime.entities import Exact
 from tests.daemon.conftest import lab
 
 BED = lab("""
@@ -78,9 +78,7 @@ def assigned(held: DeviceState) -> dict[int, int]:
 
 @settings(max_examples=150)
 @given(places, places, st.sampled_from([Mode.OLAF, Mode.ISWITCH]))
-def test_at_no_moment_is_anything_sent_to_an_engine_that_is_not_ready_for_it(
-    before: Places, after: Places, mode: Mode
-) -> None:
+def test_an_engine_that_is_not_ready_never_gets_a_frame(before: Places, after: Places, mode: Mode) -> None:
     old = of_clusters(clusters(before, mode), topology=TOPOLOGY)
     new = of_clusters(clusters(after, mode), topology=TOPOLOGY)
     now = dict(old.devices)
@@ -131,24 +129,24 @@ def copies_arrive_at_members_alone(now: dict[str, DeviceState], before: Places, 
 
 
 class Noted(PairRegisters):
-    """Registers that note in which order queues are told."""
+    """Registers that note the order in which queues are written."""
 
-    def __init__(self, name: str, told: list[str]) -> None:
+    def __init__(self, name: str, seen: list[str]) -> None:
         super().__init__(4)
-        self._name, self._told = name, told
+        self._name, self._seen = name, seen
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
-        self._told.append(self._name)
+        self._seen.append(self._name)
 
 
-def test_a_parent_is_told_of_a_higher_h_after_its_children() -> None:
+def test_a_parent_gets_a_higher_h_after_its_children() -> None:
     """Otherwise a child may end a round with the old H that its parent waits to be filled to the new one."""
-    told: list[str] = []
+    seen: list[str] = []
     change = (SettingsChange(0, 0, None, IndexSettings(threshold=3)),)
     changes = {engine.name: QueuePlan(settings=change) for engine in BED.engines}
-    running = RunningPair((), {engine.name: Noted(engine.name, told) for engine in BED.engines})
+    running = RunningPair((), {engine.name: Noted(engine.name, seen) for engine in BED.engines})
     devices.carry_out(Plan(queues=changes), running, {})
     for engine in BED.engines[1:]:
         parent = TOPOLOGY.parent(engine.name)
         assert parent is not None
-        assert told.index(engine.name) < told.index(parent)
+        assert seen.index(engine.name) < seen.index(parent)

@@ -58,7 +58,7 @@ def test_a_change_in_between_begins_it_again() -> None:
     assert settling.take_passed(queues(out=0, waiting=0)) == set()
 
 
-def test_who_leaves_and_comes_back_to_the_same_cluster_is_known_at_once() -> None:
+def test_who_returns_to_its_cluster_is_known_at_once() -> None:
     settling = Settling(BED)
     settling.begin(settling.leaving(at(0), ()))
     assert settling.leaving((), at(1)) == {}
@@ -67,12 +67,12 @@ def test_who_leaves_and_comes_back_to_the_same_cluster_is_known_at_once() -> Non
     assert settling.addresses == set()
 
 
-def test_another_engine_of_the_same_cluster_and_places_at_the_root_leave_nothing_behind() -> None:
+def test_another_engine_and_places_at_the_root_leave_nothing() -> None:
     settling = Settling(BED)
     assert settling.leaving(at(0), at(0, port=21)) == {}
     assert settling.leaving(at(0, port=1), at(1, port=1)) == {}
 
 
-def test_with_one_engine_no_one_settles() -> None:
+def test_with_one_engine_no_worker_settles() -> None:
     settling = Settling(replace(BED, engines=BED.engines[:1], links=()))
     assert settling.leaving(at(0), at(1)) == {}

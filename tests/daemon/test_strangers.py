@@ -14,8 +14,8 @@ from olafctl.daemon.api.schema import CALLS
 from olafctl.daemon.api.server import Server
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
-from olafctl.p4runtime.address import Tls
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
+from olafswitch.p4runtime.address import Tls
 from tests.daemon.conftest import held
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, owned
@@ -75,12 +75,12 @@ def test_a_stranger_beyond_loopback_changes_and_learns_nothing(
             friend.call("CreateCluster", name="secretive")
             before = (held(pair), friend.call("GetStatus").SerializeToString())
             argv = ["ip", "netns", "exec", elsewhere, sys.executable, "-c", _STRANGER]
-            said = subprocess.run([*argv, server.address, authority], capture_output=True, check=True).stdout
-            found = json.loads(said)
+            text = subprocess.run([*argv, server.address, authority], capture_output=True, check=True).stdout
+            found = json.loads(text)
             assert len(found) == 2 * len(CALLS)
             for name, code, details in found:
                 assert code in ("UNAVAILABLE", "UNAUTHENTICATED"), (name, code, details)
-            assert not any(secret in said for secret in (b"secretive", b"lab"))
+            assert not any(secret in text for secret in (b"secretive", b"lab"))
             assert (held(pair), friend.call("GetStatus").SerializeToString()) == before
     finally:
         server.stop()

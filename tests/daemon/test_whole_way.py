@@ -25,7 +25,6 @@ from olafctl.daemon.daemon import serving
 from olafctl.daemon.following import follow
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import registry
 from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Testbed
@@ -34,8 +33,9 @@ from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Values, unpack
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
+from olafswitch.ports.host import HostPort, open_host_port
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.kept import ENGINE, KEY, SERVER, Host, frame, kept, message, worker
+from tests.daemon.deployment import ENGINE, KEY, SERVER, Host, frame, kept, message, worker
 
 _TESTBED = """
 name: whole
@@ -49,6 +49,7 @@ clusters:
 """
 WORKERS = (worker(1), worker(2))
 ISWITCH = 3
+PLAYER = 2
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,9 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _join_by_wire(whole: Lab) -> int:
-    told = whole.ask(0, Action.JOIN, cluster="red")
-    assert told["reason"] == Reason.OK
-    return told["epoch"]
+    seen = whole.ask(0, Action.JOIN, cluster="red")
+    assert seen["reason"] == Reason.OK
+    return seen["epoch"]
 
 
 def _join_by_api(whole: Lab) -> int:
@@ -180,6 +181,41 @@ def test_a_worker_of_the_sdk_joins_trains_and_leaves_nothing(whole: Lab) -> None
     assert whole.has_nothing_left()
 
 
+def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: Lab) -> None:
+    olaf = pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+    from tests.daemon.sdk_port import FramePort
+
+    whole.client.call("CreateCluster", name="weights", key=KEY)
+    ports = [FramePort(whole.hosts[2 + number], WORKERS[number], SERVER[0]) for number in range(2)]
+    behind = FramePort(whole.hosts[1], SERVER, WORKERS[0][0])
+    trained = {"w": np.arange(3000, dtype=np.float32)}
+    publisher = olaf.Publisher("olaf://weights@10.0.0.250", trained, port=behind, key=KEY)
+    played = [{"w": np.zeros(3000, np.float32)} for _ in ports]
+    players = [
+        olaf.Subscriber("olaf://weights@10.0.0.254", model, port=port, key=KEY, max_lag=1)
+        for port, model in zip(ports, played, strict=True)
+    ]
+    for version in (1, 2):
+        trained["w"][::7] += version
+        assert publisher.publish() == version
+        for player, model in zip(players, played, strict=True):
+            assert player.wait(DEADLINE)
+            assert player.adopt() == version
+            assert np.array_equal(model["w"], trained["w"])
+    kinds = {
+        each.kind
+        for each in whole.client.call("GetStatus").deployments[0].workers
+        if each.cluster == "weights"
+    }
+    assert kinds == {PLAYER}
+    for player in players:
+        player.close()
+    publisher.close()
+    whole.client.call("DeleteCluster", cluster="weights")
+    drain(whole)
+    assert whole.has_nothing_left()
+
+
 def drain(whole: Lab) -> None:
     """Take what is left at the ports: answers to a Leave that was sent several times."""
     for host in whole.hosts.values():
@@ -191,10 +227,10 @@ def drain(whole: Lab) -> None:
 def rounds(whole: Lab) -> Iterator[int]:
     """Both workers in a cluster of rounds; its epoch."""
     whole.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
-    told = [whole.ask(worker, Action.JOIN, cluster="rounds") for worker in range(2)]
-    assert [each["reason"] for each in told] == [Reason.OK] * 2
-    assert (told[1]["threshold"], told[1]["server_addr"]) == (2, int(IPv4Address(ENGINE[1])))
-    yield told[0]["epoch"]
+    seen = [whole.ask(worker, Action.JOIN, cluster="rounds") for worker in range(2)]
+    assert [each["reason"] for each in seen] == [Reason.OK] * 2
+    assert (seen[1]["threshold"], seen[1]["server_addr"]) == (2, int(IPv4Address(ENGINE[1])))
+    yield seen[0]["epoch"]
     whole.client.call("DeleteCluster", cluster="rounds")
     assert whole.has_nothing_left()
 
@@ -223,7 +259,7 @@ def test_reset_discards_what_was_summed(whole: Lab, rounds: int) -> None:
     assert whole.results() == [(0, 2, 3.0)] * 2
 
 
-def test_halt_drops_updates_and_tells_the_others_until_resumed(whole: Lab, rounds: int) -> None:
+def test_halt_drops_updates_and_informs_the_others(whole: Lab, rounds: int) -> None:
     dropped = of_root(whole.running.queues).read_all()["dropped_halted"]
     assert whole.ask(0, Action.HALT, halted=1)["reason"] == Reason.OK
     assert unpack(control.HALT, whole.heard(3))["halted"] == 1
@@ -236,12 +272,12 @@ def test_halt_drops_updates_and_tells_the_others_until_resumed(whole: Lab, round
     assert whole.results() == [(0, 2, 3.0)] * 2
 
 
-def test_help_asks_the_others_and_when_no_one_has_it_the_round_begins_again(whole: Lab, rounds: int) -> None:
+def test_help_asks_the_others_else_the_round_begins_again(whole: Lab, rounds: int) -> None:
     whole.contribute(0, rounds, 7, 100.0)
     whole.await_register("accumulating", 1)
     assert whole.ask(0, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
-    told = unpack(control.HELP, whole.heard(3))
-    assert (told["round"], told["asker_addr"]) == (7, int(IPv4Address(WORKERS[0][1])))
+    seen = unpack(control.HELP, whole.heard(3))
+    assert (seen["round"], seen["asker_addr"]) == (7, int(IPv4Address(WORKERS[0][1])))
     assert whole.ask(1, Action.HELP, segment=0, round=7)["reason"] == Reason.OK
     assert unpack(control.HELP, whole.heard(2))["asker_addr"] == int(IPv4Address(WORKERS[1][1]))
     whole.await_register("accumulating", 0)
@@ -258,8 +294,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         monkeypatch.setattr(sys, "argv", ["olafctl", *map(str, arguments), "--json"])
         with pytest.raises(SystemExit) as ended:
             main.main()
-        said = json.loads(capsys.readouterr().out)
-        return said if not ended.value.code else (ended.value.code, said)
+        output = json.loads(capsys.readouterr().out)
+        return output if not ended.value.code else (ended.value.code, output)
 
     return olafctl
 
@@ -269,14 +305,14 @@ def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any])
     [status] = whole.client.call("GetStatus").deployments
     assert {worker.name: worker.cluster for worker in status.workers} == {"old": "other"}
     assert run("worker", "move", "old", "1")["cluster"] == "other"
-    report = run("status", "whole")
+    report = run("status", "--deployment", "whole")
     assert (report["daemon"], report["drift"], report["changing"]) == (whole.client.address, [], False)
     assert [len(cluster["workers"]) for cluster in report["clusters"]] == [0, 1]
     assert run("cluster", "halt", "other")["halted"]
-    assert run("status", "whole")["clusters"][1]["halted"]
+    assert run("status", "--deployment", "whole")["clusters"][1]["halted"]
     run("cluster", "resume", "other")
     code, refused = run("worker", "move", "old", "nowhere")
-    assert (code, refused["error"]["problems"][0]["what"]) == (2, "there is no cluster 'nowhere'")
+    assert (code, refused["error"]["problems"][0]["what"]) == (2, "cluster 'nowhere' does not exist")
     run("worker", "move", "old", "home")
     drain(whole)
     assert whole.has_nothing_left()
@@ -284,16 +320,16 @@ def test_verbs_that_act_once_ask_the_daemon(whole: Lab, run: Callable[..., Any])
 
 def test_another_process_follows_the_membership(whole: Lab) -> None:
     changed = threading.Condition()
-    told: list[set[str]] = []
+    seen: list[set[str]] = []
 
     def tell(clusters: tuple[Cluster, ...]) -> None:
         with changed:
-            told.append({worker.name for cluster in clusters for worker in cluster.workers})
+            seen.append({worker.name for cluster in clusters for worker in cluster.workers})
             changed.notify_all()
 
     def await_workers(*names: str) -> None:
         with changed:
-            assert changed.wait_for(lambda: bool(told) and told[-1] == set(names), DEADLINE)
+            assert changed.wait_for(lambda: bool(seen) and seen[-1] == set(names), DEADLINE)
 
     follow(whole.client.address, "whole", tell)
     await_workers("old")
@@ -320,7 +356,7 @@ def test_destroy_makes_the_daemon_let_go(
         file.write_text(file.read_text().replace("10.0.2.1", "10.0.2.2"))
         code, refused = run("deploy", file)
         assert (code, "from another text" in refused["error"]["problems"][0]["what"]) == (2, True)
-        assert run("destroy", "whole") == {"destroyed": ["whole"]}
+        assert run("destroy", "--deployment", "whole") == {"destroyed": ["whole"]}
         with Client(server.address) as client:
             assert list(client.call("GetStatus").deployments) == []
     assert not folder_of("whole").exists()

@@ -13,13 +13,13 @@ import pytest
 
 from olafctl import paths
 from olafctl.queue.registers import BY_NAME
-from olafctl.toolchain import verilator_root
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import BOUNDS
 from olafctl.wire.layouts import BEAT_BYTES, ETHERNET, GRADIENT_OFFSET, IPV4, UDP, Kind
 from olaflab.queue.model import Departure, QueueModel, Sidecar
 from olaflab.queue.traffic import Frame, update
+from olafswitch.toolchain import verilator_root
 
 LIMIT = 100_000
 _OLAF_AT = GRADIENT_OFFSET - layouts.OLAF.size

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.queue.registers import DISPOSITIONS, Command, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
@@ -14,6 +13,7 @@ from olafctl.wire.layouts import GRADIENT_OFFSET, Flag, Kind
 from olafctl.wire.modes import Mode
 from olaflab.queue.model import Departure, QueueModel
 from olaflab.queue.traffic import Frame, update
+from olafswitch.errors import BadInput
 
 LIMIT = 200_000
 INDEX = 5

@@ -1,4 +1,4 @@
-"""Numbered sums (iSwitch §4): H worker updates, whoever they are of, each once, one result after another."""
+"""Numbered sums (iSwitch §4): H worker updates, of any members, each once, one result after another."""
 
 from dataclasses import replace
 
@@ -16,12 +16,12 @@ SETTINGS = IndexSettings(Mode.ISWITCH_ASYNC, threshold=3)
 
 @pytest.fixture
 def sums(queue: QueueModel) -> QueueModel:
-    """A queue whose INDEX sums three worker updates, whoever they are of."""
+    """A queue whose INDEX sums three worker updates, of any members."""
     queue.registers.configure(INDEX, INDEX, SETTINGS)
     return queue
 
 
-def told(left: list[Departure]) -> list[tuple[int, int, bytes]]:
+def seen(left: list[Departure]) -> list[tuple[int, int, bytes]]:
     """(number, count, values) of each result."""
     assert all(one.sidecar.kind == Kind.RESULT for one in left)
     assert all(olaf(one)["flags"] & Flag.AGGREGATED for one in left)
@@ -35,10 +35,10 @@ def got(queue: QueueModel) -> list[int]:
     return [queue.registers.read(name) for name in names]
 
 
-def test_whatever_comes_is_summed_and_results_have_numbers_from_1(sums: QueueModel) -> None:
+def test_contributions_are_summed_and_results_numbered_from_1(sums: QueueModel) -> None:
     of_one = [contribution(4, 70 + number, float(number)) for number in range(3)]
     of_several = [contribution(member, 9, 10.0 * member) for member in (1, 2)]
-    assert told(send(sums, *of_one, *of_several, contribution(4, 73, 4.0))) == [
+    assert seen(send(sums, *of_one, *of_several, contribution(4, 73, 4.0))) == [
         (1, 3, gradients(3.0)),
         (2, 3, gradients(34.0)),
     ]
@@ -47,7 +47,7 @@ def test_whatever_comes_is_summed_and_results_have_numbers_from_1(sums: QueueMod
 
 def test_a_contribution_counts_once_in_whatever_sum(sums: QueueModel) -> None:
     frames = [contribution(0, number) for number in (5, 6, 6, 5, 7, 7, 5)]
-    assert told(send(sums, *frames)) == [(1, 3, gradients(3.0))]
+    assert seen(send(sums, *frames)) == [(1, 3, gradients(3.0))]
     assert sums.registers.read("dropped_duplicate") == 4
 
 
@@ -56,14 +56,14 @@ def test_contributions_may_overtake_each_other_by_sixteen(sums: QueueModel) -> N
     assert send(sums, contribution(0, 84), contribution(0, 83), contribution(0, 100)) == []
     shown = sums.registers.read_all()
     assert (shown["dropped_duplicate"], shown["dropped_late"]) == (2, 1)
-    assert told(send(sums, contribution(0, 99))) == [(1, 3, gradients(3.0))]
+    assert seen(send(sums, contribution(0, 99))) == [(1, 3, gradients(3.0))]
 
 
 @pytest.mark.parametrize("first", [0, (1 << 32) - 2, (1 << 31) - 2, 77])
 def test_a_members_numbers_begin_anywhere_and_wrap(sums: QueueModel, first: int) -> None:
     numbers = [(first + number) % (1 << 32) for number in range(6)]
     frames = [contribution(3, number) for number in numbers]
-    assert [number for number, _, _ in told(send(sums, *frames))] == [1, 2]
+    assert [number for number, _, _ in seen(send(sums, *frames))] == [1, 2]
     assert send(sums, *frames) == []
     assert sums.registers.read("dropped_duplicate") == 6
 
@@ -77,12 +77,12 @@ def test_what_is_dropped_for_another_reason_may_come_again(sums: QueueModel) -> 
     assert send(sums, (torn[0], torn[1][:-4]), contribution(1, 1)) == []
     shown = sums.registers.read_all()
     assert [shown[f"dropped_{why}"] for why in ("mismatch", "halted", "truncated")] == [1, 1, 1]
-    assert told(send(sums, contribution(1, 2))) == [(1, 3, gradients(3.0))]
+    assert seen(send(sums, contribution(1, 2))) == [(1, 3, gradients(3.0))]
     sums.registers.write("accumulate_quota", 0)
     assert send(sums, contribution(2, 1)) == []
     assert sums.registers.read("dropped_quota") == 1
     sums.registers.write("accumulate_quota", 1)
-    assert told(send(sums, *(contribution(2, number) for number in (1, 2, 3)))) == [(2, 3, gradients(3.0))]
+    assert seen(send(sums, *(contribution(2, number) for number in (1, 2, 3)))) == [(2, 3, gradients(3.0))]
 
 
 def test_a_member_beyond_the_bitmap_is_dropped(sums: QueueModel) -> None:
@@ -91,10 +91,10 @@ def test_a_member_beyond_the_bitmap_is_dropped(sums: QueueModel) -> None:
 
 
 def test_a_childs_sum_counts_for_all_in_it(sums: QueueModel) -> None:
-    assert told(send(sums, contribution(0, 1, count=2), contribution(0, 2, count=2))) == [
+    assert seen(send(sums, contribution(0, 1, count=2), contribution(0, 2, count=2))) == [
         (1, 4, gradients(2.0))
     ]
-    assert told(send(sums, contribution(1, 1, count=3))) == [(2, 3, gradients(1.0))]
+    assert seen(send(sums, contribution(1, 1, count=3))) == [(2, 3, gradients(1.0))]
 
 
 def test_numbers_have_no_gaps_whatever_happens(sums: QueueModel) -> None:
@@ -102,22 +102,22 @@ def test_numbers_have_no_gaps_whatever_happens(sums: QueueModel) -> None:
     registers = sums.registers
     assert send(sums, contribution(0, 1), contribution(0, 2)) == []
     registers.configure(INDEX, INDEX, replace(SETTINGS, threshold=2))
-    assert [number for number, _, _ in told(send(sums))] == [1]
+    assert [number for number, _, _ in seen(send(sums))] == [1]
     registers.command(Command.FBCAST, 0, 15)
     assert send(sums, contribution(0, 3)) == []
     registers.command(Command.FBCAST, INDEX, INDEX)
-    assert told(send(sums)) == [(2, 1, gradients(1.0))]
+    assert seen(send(sums)) == [(2, 1, gradients(1.0))]
     registers.configure(INDEX, INDEX, replace(SETTINGS, halted=True))
     registers.command(Command.RESET, 0, INDEX - 1)
     registers.command(Command.RESET, INDEX + 1, 15)
     registers.configure(INDEX, INDEX, replace(SETTINGS, threshold=1))
     assert got(sums) == [2, 2, 0, 0]
-    assert [number for number, _, _ in told(send(sums, contribution(0, 3), contribution(0, 4)))] == [3]
+    assert [number for number, _, _ in seen(send(sums, contribution(0, 3), contribution(0, 4)))] == [3]
     assert registers.read("dropped_duplicate") == 1
 
 
 @pytest.mark.parametrize("how", ["reset", "another mode and back", "rounds and back"])
-def test_an_index_that_begins_afresh_numbers_from_1_and_takes_everything(sums: QueueModel, how: str) -> None:
+def test_an_index_that_begins_afresh_numbers_from_1(sums: QueueModel, how: str) -> None:
     assert len(send(sums, *(contribution(0, number) for number in range(4)))) == 1
     assert got(sums) == [3, 1, 1, 1]
     if how == "reset":
@@ -128,7 +128,7 @@ def test_an_index_that_begins_afresh_numbers_from_1_and_takes_everything(sums: Q
         sums.registers.configure(INDEX, INDEX, SETTINGS)
     assert sums.registers.read("dropped_reset") == 1
     assert got(sums)[:2] == [0, 0]
-    assert told(send(sums, *(contribution(0, number) for number in range(3)))) == [(1, 3, gradients(3.0))]
+    assert seen(send(sums, *(contribution(0, number) for number in range(3)))) == [(1, 3, gradients(3.0))]
 
 
 def test_a_round_begins_afresh_after_numbered_sums(sums: QueueModel) -> None:

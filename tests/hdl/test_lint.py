@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.toolchain import verilator_root
+from olafswitch.toolchain import verilator_root
 
 HDL = paths.sources() / "hdl"
 MODULES = sorted(HDL.glob("olaf_*.v"))

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from olafctl.errors import MissingTool
 from olafctl.wire.geometry import Geometry
 from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import mapper, synthesize
+from olafswitch.errors import MissingTool
 
 
 @pytest.mark.timeout(900)
@@ -34,7 +34,7 @@ def _cell(kind: str, inputs: dict[str, list[int]], outputs: dict[str, list[int]]
     }
 
 
-def test_levels_count_two_carries_as_one_and_inverters_not_at_all() -> None:
+def test_levels_count_two_carries_as_one_and_inverters_as_none() -> None:
     cells = {
         "from": _cell("FDRE", {"D": [9]}, {"Q": [1]}),
         "lut": _cell("LUT2", {"I0": [1]}, {"O": [2]}),

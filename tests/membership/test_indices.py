@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.errors import BadInput
 from olafctl.membership.indices import IndexRanges
+from olafswitch.errors import BadInput
 
 
 @given(st.integers(1, 64), st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=60))
@@ -32,7 +32,7 @@ def test_ranges_never_overlap_and_all_come_back(size: int, steps: list[tuple[boo
     assert ranges.take(size) == 0
 
 
-def test_a_refusal_tells_a_full_queue_from_a_scattered_one() -> None:
+def test_a_refusal_distinguishes_full_and_scattered_queues() -> None:
     ranges = IndexRanges(8)
     for first in (0, 2, 4, 6):
         ranges.claim(first, 1)

@@ -10,11 +10,11 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
-from olafctl.errors import BadInput, OlafError
+from olafctl.membership.interface import Compacted, Event, MembershipStore, Rows
 from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore
-from olafctl.membership.store import Compacted, Event, MembershipStore, Rows
 from olaflab.daemon import etcd_server
+from olafswitch.errors import BadInput, OlafError
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]
@@ -130,9 +130,7 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
 # etcd
 
 
-def test_rows_that_a_dead_leader_left_behind_are_added_from_the_log(
-    etcd: Etcd, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_a_dead_leader_are_added_from_the_log(etcd: Etcd, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: dict[str, Row | None] = {f"member/{n}": {"port": n} for n in range(300)}
     first = EtcdStore(etcd, "behind", Standing(0))
 
@@ -149,7 +147,7 @@ def test_rows_that_a_dead_leader_left_behind_are_added_from_the_log(
 
 
 @pytest.mark.parametrize("name", ["row/member/a", "intent", "head", "applied", f"log/{2:016}", "missing"])
-def test_keys_that_another_program_damaged_are_told(etcd: Etcd, name: str) -> None:
+def test_keys_that_another_program_damaged_are_reported(etcd: Etcd, name: str) -> None:
     store = EtcdStore(etcd, f"damaged {name}", Standing(0))
     for port in range(4):
         store.finish({"member/a": {"port": port}})

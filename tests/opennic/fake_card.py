@@ -4,10 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olafctl.errors import Problem
-from olafctl.p4.compiler import Program, compile_text
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.queue.registers import Access
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.bar import ALL_ONES
@@ -17,8 +13,11 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import BOX_BASE, BY_NAME, REGISTERS, WINDOWS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic import fake_driver
-from olaflab.opennic.card import build_info
-from olaflab.opennic.ip_registers import IpRegisters, Stored
+from olaflab.opennic.ip_registers import IpRegisters, Stored, build_info
+from olafswitch.errors import Problem
+from olafswitch.p4.compiler import Program, compile_text
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess_text
 from tests.opennic.test_plugin import p4
 
 GROUPS, COPIES, PORTS = 64, 32, 2

@@ -4,13 +4,13 @@ import zlib
 from collections.abc import Mapping
 from functools import cache
 
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import Lpm, Replica
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, mac_bits, pack, unpack
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, Refusal
 from olaflab.opennic.box import Box, Outcome
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import Lpm, Replica
 from tests.p4src.conftest import FLOOD_GROUP, Programmer, address
 from tests.p4src.frames import EPOCH, NEIGHBOUR, SERVER, STRANGER, WORKER
 
@@ -32,7 +32,8 @@ def vnp4_1() -> NativeSwitch:
         programmer.add("refusals", reason, "refuse")
     programmer.add("workers", address(WORKER), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
     programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
-    programmer.add("parameter_servers", address(SERVER), "admit", ANY_PORT)
+    programmer.add("workers", address(SERVER), "not_a_worker", ANY_PORT)
+    programmer.add("parameter_servers", address(SERVER), "admit", ANY_PORT, mac_bits(SERVER.mac), SERVER.port)
     return programmer.switch
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.bench import Received, Signals, Sink, Source
 from olaflab.opennic.box import Around, Box, Compiled
+from olafswitch.errors import OlafError, Problem
 
 MODELS = Path(__file__).parent / "shell"
 CMAC_PERIODS = {"cmac_clk_0": 3103, "cmac_clk_1": 3104}
@@ -71,9 +71,9 @@ class ShellBox(Box):
             clock, error = f"cmac_clk_{port}", ("cmac_rx_tuser_err", 1)
             self.rx.append(bench.source(Signals.axis("cmac_rx", [error], port), clock))
             self.tx.append(bench.sink(Signals.axis("cmac_tx", lane=port), clock))
-        told = ("seen_tuser_size", 16)
-        self.seen = [bench.sink(Signals.axis("seen", [told], port)) for port in range(ports)]
-        """What the receive adapters hand the box, with the sizes that they tell."""
+        noted = ("seen_tuser_size", 16)
+        self.seen = [bench.sink(Signals.axis("seen", [noted], port)) for port in range(ports)]
+        """What the receive adapters hand the box, with the sizes that they report."""
         self.completions = bench.sink(
             Signals("completion_tdata", "", "", "completion_tvalid", "completion_tready")
         )

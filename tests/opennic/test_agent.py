@@ -9,12 +9,6 @@ from queue import SimpleQueue
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.dataplane import CounterData
-from olafctl.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
-from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.session import Change, Session, Update
 from olafctl.targets.opennic.bar import BYTES, MappedBar
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.card import DRIVER, Card, p4info
@@ -23,6 +17,12 @@ from olafctl.targets.opennic.health import CMACS, PERIOD, RX_STATUS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.dataplane import CounterData
+from olafswitch.p4runtime.entities import Lpm, MulticastGroup, Replica, TableEntry
+from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafswitch.p4runtime.session import Change, Session, Update
 from tests.opennic import fake_card
 from tests.opennic.fake_card import COPIES, Built, FakeCard
 from tests.p4src.frames import SERVER, WORKER, ack, update
@@ -34,7 +34,12 @@ WORKER_ENTRY = TableEntry(
     "assign",
     {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 1, "port": 1},
 )
-SERVER_ENTRY = TableEntry("parameter_servers", {"server_addr": int(SERVER.ip)}, "admit", {"port": 2})
+SERVER_ENTRY = TableEntry(
+    "parameter_servers",
+    {"server_addr": int(SERVER.ip)},
+    "admit",
+    {"port": 2, "mac": mac_bits(SERVER.mac), "udp_port": SERVER.port},
+)
 
 
 @pytest.fixture(scope="session")
@@ -94,9 +99,7 @@ def route(address: int, length: int, port: int) -> TableEntry:
     return TableEntry("forwarding", {"dst_addr": Lpm(address, length)}, "forward", {"port": port})
 
 
-def test_an_entry_arrives_in_the_order_and_width_that_the_driver_wants(
-    hardware: FakeCard, first: Session
-) -> None:
+def test_an_entry_arrives_in_the_drivers_order_and_width(hardware: FakeCard, first: Session) -> None:
     insert(first, WORKER_ENTRY)
     [((key, mask), stored)] = hardware.tables()["workers"].items()
     assert (key, mask) == (int(WORKER.ip), 0xFFFFFFFF)
@@ -118,9 +121,7 @@ def test_frames_find_the_entries(hardware: FakeCard, first: Session) -> None:
     assert found["kind"] == int(layouts.Kind.BYPASS)
 
 
-def test_the_longest_prefix_wins_because_its_priority_is_the_lowest(
-    hardware: FakeCard, second: Session
-) -> None:
+def test_the_longest_prefix_wins_by_the_lowest_priority(hardware: FakeCard, second: Session) -> None:
     net = int(WORKER.ip)
     insert(second, route(0, 0, 9), route(net & 0xFFFF0000, 16, 3), route(net, 32, 4))
     priorities = {
@@ -142,9 +143,7 @@ def test_a_modified_entry_keeps_the_place_of_its_counter(hardware: FakeCard, sec
     assert second.direct_counters("forwarding") == {changed: CounterData(2, 2 * len(frame))}
 
 
-def test_counts_are_kept_though_reading_clears_them_and_a_new_entry_starts_at_zero(
-    hardware: FakeCard, second: Session
-) -> None:
+def test_counts_survive_reads_and_a_new_entry_starts_at_zero(hardware: FakeCard, second: Session) -> None:
     entry, frame = route(int(WORKER.ip), 32, 4), update(SERVER, WORKER).encode()
     insert(second, entry)
     for expected in (1, 2):
@@ -165,9 +164,7 @@ def test_no_client_sees_the_places_of_counters(first: Session, built: Built) -> 
     assert first.entries() == {WORKER_ENTRY, SERVER_ENTRY}
 
 
-def test_refusals_of_the_agent_and_of_the_driver_have_p4runtimes_codes(
-    first: Session, hardware: FakeCard
-) -> None:
+def test_refusals_of_agent_and_driver_have_p4runtimes_codes(first: Session, hardware: FakeCard) -> None:
     insert(first, WORKER_ENTRY)
     assert codes(first, Change.INSERT, WORKER_ENTRY) == ["ALREADY_EXISTS"]
     assert codes(first, Change.MODIFY, SERVER_ENTRY) == ["NOT_FOUND"]
@@ -261,7 +258,7 @@ def test_groups_share_the_copy_table_until_it_is_full(hardware: FakeCard, second
 
 
 @pytest.mark.parametrize("writes", [3, 14, 40, 77, 101])
-def test_after_a_kill_in_the_middle_of_writes_the_tables_are_as_desired(
+def test_after_a_kill_amid_writes_the_tables_are_as_desired(
     built: Built, hardware: FakeCard, writes: int
 ) -> None:
     """The new agent's driver knows nothing of what the IP holds, and the IP refuses duplicates."""
@@ -290,17 +287,17 @@ def test_after_a_kill_in_the_middle_of_writes_the_tables_are_as_desired(
 def test_an_unplugged_card_is_reported_within_a_second(card: Card, hardware: FakeCard) -> None:
     """The watcher looks twice in a second, and the first look that finds it gone says so."""
     assert PERIOD <= 0.5
-    told: SimpleQueue[str] = SimpleQueue()
+    seen: SimpleQueue[str] = SimpleQueue()
 
     class Listening(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            told.put(record.getMessage())
+            seen.put(record.getMessage())
 
     logger, listening = logging.getLogger("olafctl.targets.opennic.health"), Listening()
     logger.addHandler(listening)
     try:
         hardware.unplugged = True
-        message = told.get(timeout=60)
+        message = seen.get(timeout=60)
     finally:
         logger.removeHandler(listening)
     assert "all ones" in message and "plug it in" in message
@@ -313,7 +310,7 @@ def test_writes_to_a_card_that_does_not_answer_are_refused(first: Session, hardw
         insert(first, WORKER_ENTRY)
 
 
-def test_a_link_that_is_down_is_told_with_its_cause(card: Card, hardware: FakeCard) -> None:
+def test_a_link_that_is_down_is_reported_with_its_cause(card: Card, hardware: FakeCard) -> None:
     assert not card.health.problems
     hardware.others[CMACS[1] + RX_STATUS] = 0
     card.health._look()

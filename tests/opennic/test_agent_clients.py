@@ -11,12 +11,12 @@ import grpc
 import pytest
 
 from olafctl.daemon.certificates import issue
-from olafctl.p4runtime.address import Tls
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafctl.targets.opennic.card import Card
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from tests.opennic import fake_card
 from tests.opennic.fake_card import Built, FakeCard
 from tests.shells import shell_python

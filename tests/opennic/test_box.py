@@ -111,7 +111,7 @@ def test_frames_of_one_port_leave_as_from_the_twin_in_order(
     assert leaves(box) == wanted(frames)
 
 
-def test_a_worker_without_an_id_is_named_by_the_crc_of_its_five_tuple(box: Box) -> None:
+def test_a_worker_without_an_id_gets_its_five_tuples_crc(box: Box) -> None:
     box.queue.write("hold", 1)
     for worker in (WORKER, NEIGHBOUR):
         box.rx[0].send(update(worker).encode())
@@ -137,7 +137,7 @@ def test_updates_that_wait_are_combined(box: Box) -> None:
     assert len(leaves(box)[SERVERS_PORT]) == 1
 
 
-def test_packet_outs_go_where_they_say_and_other_host_traffic_nowhere(box: Box) -> None:
+def test_packet_outs_go_where_they_say_and_host_traffic_nowhere(box: Box) -> None:
     frame = ack().encode()
     ping = bytes(Ether(src=STRANGER.mac, dst=WORKER.mac, type=0x1234) / Raw(bytes(64)))
     box.h2c.send(packet_out(SERVERS_PORT, frame))
@@ -173,7 +173,7 @@ def test_a_slow_host_costs_packet_ins_and_nothing_else(box: Box) -> None:
     assert 0 < counters["out_host"] == len(leaves(box)[CPU_PORT]) < 20
 
 
-def test_random_traffic_of_both_ports_and_the_host_is_accounted_for(box: Box) -> None:
+def test_random_traffic_of_ports_and_host_is_accounted_for(box: Box) -> None:
     account_for(box, frames=400, seed=5)
 
 

@@ -93,10 +93,10 @@ def constrain(tmp_path: Path, registers: list[str]) -> subprocess.CompletedProce
 def test_the_constraints_find_what_they_are_for(tmp_path: Path) -> None:
     done = constrain(tmp_path, names())
     assert (done.returncode, done.stderr) == (0, "")
-    told = done.stdout.splitlines()
-    assert len(told) == len(plugin.CROSSINGS)
-    assert all(line.startswith("-datapath_only -from ") and line.endswith(" 4.0") for line in told)
-    assert told[0].count("crossing/asked_there_reg[0]") == 4
+    seen = done.stdout.splitlines()
+    assert len(seen) == len(plugin.CROSSINGS)
+    assert all(line.startswith("-datapath_only -from ") and line.endswith(" 4.0") for line in seen)
+    assert seen[0].count("crossing/asked_there_reg[0]") == 4
 
 
 @pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")

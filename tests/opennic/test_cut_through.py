@@ -50,8 +50,8 @@ def says(frame: bytes, size: int, length: int) -> bytes:
     return declaring(frame.ljust(length, b"\x55"), size)[:length]
 
 
-def told(declared: int, length: int, hold: int) -> int:
-    """The size that the FIFO tells of an update of ``length`` bytes that declares so many."""
+def seen(declared: int, length: int, hold: int) -> int:
+    """The size that the FIFO reports for an update of ``length`` bytes that declares so many."""
     known_by = (hold + 1) * BEAT
     return declared if length > known_by and declared > known_by else length
 
@@ -72,7 +72,7 @@ def counted(this: Bench, cycles: int) -> dict[str, int]:
 
 @PAUSES
 @pytest.mark.parametrize("hold", [1, HOLD])
-def test_updates_of_every_length_and_declared_length_pass_as_they_came(
+def test_updates_of_every_length_pass_as_they_came(
     bench: MakeBench, hold: int, idle: float, busy: float
 ) -> None:
     pick = random.Random(hold)
@@ -88,7 +88,7 @@ def test_updates_of_every_length_and_declared_length_pass_as_they_came(
         if number % 100 == 0:
             sent, declared = whole, len(whole)
         is_update = declared >= layouts.GRADIENT_OFFSET
-        due.append((sent, (number & 0xFFFF, told(declared, len(sent), hold) if is_update else len(sent))))
+        due.append((sent, (number & 0xFFFF, seen(declared, len(sent), hold) if is_update else len(sent))))
         source.send(sent, [number & 0xFFFF])
     while source.pending:
         this.run(1000)
@@ -111,7 +111,7 @@ def test_a_long_update_that_ends_early_or_late_passes_as_it_came(
     for length in lengths:
         declared = pick.choice([len(whole), 1600, 1604, 3000])
         frame = says(whole[:length], declared, length)
-        due.append((frame, told(declared, length, HOLD) if length >= UDP_CHECKSUM else length))
+        due.append((frame, seen(declared, length, HOLD) if length >= UDP_CHECKSUM else length))
         source.send(frame, [7])
     while source.pending:
         this.run(1000)
@@ -157,7 +157,7 @@ def test_a_hole_takes_back_what_is_not_visible_and_ends_what_is(bench: MakeBench
     assert left[:-1] == ([(frame[: at * BEAT] + b"\0", 1)] if at > HOLD else [])
 
 
-def test_a_visible_update_that_grows_too_long_ends_and_counts_as_that(bench: MakeBench) -> None:
+def test_a_visible_update_that_grows_too_long_counts_as_that(bench: MakeBench) -> None:
     frame = update(values=2243).encode()
     this, source, sink = fifo(bench)
     source.send(frame + bytes(5000), [1])
@@ -275,7 +275,7 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
 
 
 @pytest.mark.parametrize("beats", [25, 26, 60, 141, 142, 144])
-def test_a_strangers_frame_that_looks_like_a_long_update_passes_as_it_is(box: Box, beats: int) -> None:
+def test_a_strangers_frame_like_a_long_update_passes_unchanged(box: Box, beats: int) -> None:
     jumbo = update(STRANGER, values=2243).encode()
     for length in (beats * BEAT - 63, beats * BEAT - 4, beats * BEAT):
         for declared in (1604, 3000, 9036):
@@ -286,9 +286,7 @@ def test_a_strangers_frame_that_looks_like_a_long_update_passes_as_it_is(box: Bo
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_a_long_update_of_another_size_than_it_says_leaves_at_that_size_or_not_at_all(
-    box: Box, held: bool
-) -> None:
+def test_a_long_update_of_a_wrong_size_keeps_it_or_is_dropped(box: Box, held: bool) -> None:
     """Held in OlafQueue it is dropped; leaving already it has zeros for what is missing. Both are counted."""
     whole = update(values=2243).encode()
     short, long = whole[: 40 * BEAT], whole + b"more"
@@ -309,7 +307,7 @@ def test_a_long_update_of_another_size_than_it_says_leaves_at_that_size_or_not_a
     assert box.registers.read("in_port_0") == 4
 
 
-def test_an_update_that_stops_in_its_middle_does_not_hold_up_the_other_port(box: Box) -> None:
+def test_an_update_that_stops_midway_does_not_block_other_ports(box: Box) -> None:
     frame = update(values=2000).encode()
     plain = update(STRANGER).encode()
     for at in range(0, 40 * BEAT, BEAT):
@@ -323,7 +321,7 @@ def test_an_update_that_stops_in_its_middle_does_not_hold_up_the_other_port(box:
     assert box.queue.read("repaired") == 1
 
 
-def test_a_reset_while_updates_leave_as_they_come_leaves_no_broken_frame(box: Box) -> None:
+def test_a_reset_under_traffic_leaves_no_broken_frame(box: Box) -> None:
     pick = random.Random(17)
     whole = [update(sender, values=2243).encode() for sender in (WORKER, NEIGHBOUR)]
     wanted = {one for frame in whole for one in expected(WORKERS_PORT, frame, QUEUE.slots)}

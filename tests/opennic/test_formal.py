@@ -19,7 +19,14 @@ MODULES = {
     "arbiter": ("olaf_box_arbiter", "olaf_box_slice"),
     "decoder": ("olaf_box_decoder",),
     "replicator": (
-        *("olaf_box_replicator", "olaf_box_intake", "olaf_box_copies", "olaf_box_rewrite", "olaf_box_slice"),
+        *(
+            "olaf_box_replicator",
+            "olaf_box_intake",
+            "olaf_box_count",
+            "olaf_box_copies",
+            "olaf_box_rewrite",
+            "olaf_box_slice",
+        ),
     ),
 }
 SCRIPT = """
@@ -71,8 +78,8 @@ def run(work: Path, *command: str, check: bool = True) -> str:
 
 @pytest.mark.parametrize("name, depth", [("arbiter", 12), ("decoder", 30), ("replicator", 24)])
 def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
-    said = check(name, depth, tmp_path)
-    assert "Status: PASSED" in said, said[-1000:]
+    output = check(name, depth, tmp_path)
+    assert "Status: PASSED" in output, output[-1000:]
 
 
 @pytest.mark.parametrize(
@@ -87,5 +94,5 @@ def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
 def test_a_fault_would_be_found(
     name: str, depth: int, module: str, text: str, instead: str, tmp_path: Path
 ) -> None:
-    said = check(name, depth, tmp_path, (module, text, instead))
-    assert "Status: FAILED" in said, said[-1000:]
+    output = check(name, depth, tmp_path, (module, text, instead))
+    assert "Status: FAILED" in output, output[-1000:]

@@ -6,11 +6,12 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces, ip, packet_socket, trial
-from olafctl.ports.namespace import within
+from olafctl.network import interfaces, ip, trial
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from olafswitch.errors import OlafError
+from olafswitch.ports import packet_socket
+from olafswitch.ports.namespace import within
 
 FRAME = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + bytes(60)
 SECONDS = 60.0
@@ -52,6 +53,6 @@ def test_packet_ins_go_on_when_the_interface_is_up_again(namespace: str) -> None
     host.close()
 
 
-def test_an_interface_that_is_not_there_is_told(namespace: str) -> None:
+def test_a_missing_interface_is_reported(namespace: str) -> None:
     with pytest.raises(OlafError, match=r"onic0s0: cannot be opened: No such device \(load the onic driver"):
         within(namespace, lambda: HostFunction.interface("onic0s0"))

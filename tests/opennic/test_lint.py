@@ -30,13 +30,13 @@ def test_the_box_is_clean_around_stubs_of_the_ips(ports: int, functions: int, tm
     # The stubs have neither readers of their inputs nor drivers of their outputs.
     (tmp_path / "stubs.vlt").write_text('`verilator_config\nlint_off -file "*/vnp4_*.v"\n')
     files = [tmp_path / "stubs.vlt", BOX / "olaf_box_250mhz.v"]
-    said = lint(
+    text = lint(
         "olaf_box_250mhz", [BOX, HDL, tmp_path], files, [f"-GPORTS={ports}", f"-GFUNCTIONS={functions}"]
     )
-    assert said == ""
+    assert text == ""
 
 
-def test_each_ip_has_the_window_and_the_extern_that_the_box_has_for_it() -> None:
+def test_each_ip_has_the_boxs_window_and_extern() -> None:
     sizes = {window.name: window.size for window in WINDOWS}
     assert [1 << ip.address_bits for ip in IPS] == [sizes["vnp4_1"], sizes["vnp4_2"]]
     assert [ip.extern and (ip.extern.out_bits, ip.extern.in_bits) for ip in IPS] == [(104, 32), None]

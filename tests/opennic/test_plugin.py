@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import cache, paths
-from olafctl.errors import OlafError
+from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.opennic import plugin, preflight
 from olafctl.targets.opennic.build import build
@@ -21,6 +20,8 @@ from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olafswitch.errors import OlafError
 
 SHELL = os.environ.get("OPEN_NIC_SHELL", "")
 STUB = Path(__file__).parent / "vivado_stub.tcl"
@@ -82,7 +83,7 @@ class Run:
     """A script run under the stub."""
 
     code: int
-    said: str
+    output: str
     calls: list[str]
 
     def of(self, name: str) -> list[str]:
@@ -164,8 +165,8 @@ def test_the_command_has_absolute_paths(tmp_path: Path) -> None:
 @needs_shell
 def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) -> None:
     done = run(made, tmp_path)
-    assert done.code == 0, done.said
-    assert "Skip unknown argument" not in done.said
+    assert done.code == 0, done.output
+    assert "Skip unknown argument" not in done.output
     folder = tmp_path / "plugin"
     ips = [call for call in done.of("create_ip") if "vitis_net_p4" in call]
     assert [call.split()[-1] for call in ips] == ["vnp4_1", "vnp4_2"]
@@ -195,15 +196,15 @@ def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) 
 
 @needs_tclsh
 @needs_shell
-def test_a_property_that_this_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_path: Path) -> None:
+def test_a_property_that_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_path: Path) -> None:
     known = next(value for ip, name, value in good_answers() if (ip, name) == ("vnp4_1", "LIST"))
     gone = ("PKT_RATE", "USER_EXTERN_OUT_WIDTH", "TOTAL_LATENCY", "USER_META_FORMAT")
     left = " ".join(name for name in known.split() if name.removeprefix("CONFIG.") not in gone)
     done = run(made, tmp_path, [("vnp4_1", "LIST", left)])
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     for name in gone:
-        assert f"WARNING: Olaf: vnp4_1 has no CONFIG.{name}" in done.said
-        assert f"vnp4_2 has no CONFIG.{name}" not in done.said
+        assert f"WARNING: Olaf: vnp4_1 has no CONFIG.{name}" in done.output
+        assert f"vnp4_2 has no CONFIG.{name}" not in done.output
     assert not [call for call in done.calls if call.endswith(" vnp4_1") and "PKT_RATE" in call]
 
 
@@ -221,7 +222,7 @@ def test_the_same_program_by_another_path_is_the_same(made: Plugin, tmp_path: Pa
 def test_missed_timing_writes_no_bitstream(made: Plugin, tmp_path: Path, name: str) -> None:
     done = run(made, tmp_path, [("impl_1", name, "-0.071")])
     assert done.code == 1
-    assert "timing is missed" in done.said and "-0.071" in done.said
+    assert "timing is missed" in done.output and "-0.071" in done.output
     assert not [call for call in done.calls if "write_bitstream" in call]
 
 
@@ -240,26 +241,26 @@ WRONG: Mapping[str, tuple[str, str]] = {
 @needs_shell
 @pytest.mark.parametrize("name", WRONG)
 def test_an_ip_that_does_not_fit_ends_the_build_at_once(made: Plugin, tmp_path: Path, name: str) -> None:
-    value, said = WRONG[name]
+    value, output = WRONG[name]
     done = run(made, tmp_path, [("vnp4_1", f"CONFIG.{name}", value)])
     assert done.code == 1
-    assert "vnp4_1" in done.said and said in done.said
+    assert "vnp4_1" in done.output and output in done.output
     assert not [call for call in done.calls if call.startswith("launch_runs impl_1")]
 
 
 @needs_tclsh
 @pytest.mark.parametrize(
-    "arguments, said", [((), "usage"), (("/nowhere",), "build.tcl"), (("/nowhere", "1", "2"), "usage")]
+    "arguments, output", [((), "usage"), (("/nowhere",), "build.tcl"), (("/nowhere", "1", "2"), "usage")]
 )
 def test_wrong_arguments_are_refused(
-    made: Plugin, tmp_path: Path, arguments: Sequence[str], said: str
+    made: Plugin, tmp_path: Path, arguments: Sequence[str], output: str
 ) -> None:
     made.write(tmp_path / "plugin")
     (tmp_path / "answers").write_text("")
     command = ["tclsh", STUB, tmp_path / "plugin" / plugin.RUN, tmp_path / "record", tmp_path / "answers"]
     result = subprocess.run(list(map(str, [*command, *arguments])), capture_output=True, text=True)
     assert result.returncode == 1
-    assert said in result.stderr
+    assert output in result.stderr
 
 
 def test_the_tcl_is_clean(made: Plugin, tmp_path: Path) -> None:
@@ -275,9 +276,9 @@ def test_preflight_names_everything_that_is_missing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE", "XILINX_VIVADO"):
         monkeypatch.delenv(name, raising=False)
-    said = "\n".join(map(str, preflight.problems()))
+    output = "\n".join(map(str, preflight.problems()))
     for word in ("Vivado is not on PATH", "no licence is set up", "open-nic-shell"):
-        assert word in said
+        assert word in output
 
 
 def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -288,7 +289,7 @@ def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XILINXD_LICENSE_FILE", str(tmp_path / "some.lic"))
     monkeypatch.delenv("LM_LICENSE_FILE", raising=False)
-    said = [str(problem) for problem in preflight.problems()]
-    assert len(said) == 4
-    assert "2022.1 is too old" in said[0]
-    assert "hcam_base" in said[1] and "cmac_usplus" in said[2]
+    output = [str(problem) for problem in preflight.problems()]
+    assert len(output) == 4
+    assert "2022.1 is too old" in output[0]
+    assert "hcam_base" in output[1] and "cmac_usplus" in output[2]

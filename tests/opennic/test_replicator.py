@@ -302,7 +302,7 @@ def test_a_hole_ends_a_frame_that_leaves_as_it_comes(bench: MakeBench) -> None:
 
 
 @pytest.mark.parametrize("idle, busy", [(0.0, 0.0), (0.7, 0.0), (0.3, 0.6)])
-def test_a_frame_for_nowhere_passes_through_the_store_as_it_comes(
+def test_a_frame_without_a_destination_passes_through_the_store(
     bench: MakeBench, idle: float, busy: float
 ) -> None:
     pick = random.Random(5)

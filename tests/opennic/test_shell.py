@@ -25,7 +25,7 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
     (tmp_path / "shell.vlt").write_text(
         f'`verilator_config\nlint_off -file "{source}/*"\nlint_off -file "{tmp_path}/vnp4_*.v"\n'
     )
-    said = lint(
+    text = lint(
         "box_250mhz",
         [tmp_path / "box_250mhz", tmp_path / "hdl", tmp_path, source],
         [
@@ -38,7 +38,7 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
             *(f"-GNUM_CMAC_PORT={ports}", f"-GNUM_PHYS_FUNC={functions}", "-GMAX_PKT_LEN=9600"),
         ],
     )
-    assert said == ""
+    assert text == ""
 
 
 @needs_shell
@@ -55,7 +55,7 @@ def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
         f'lint_off -file "{MODELS}/xpm_*.sv"\nlint_off -file "{MODELS}/qdma_*.sv"\n'
         f'lint_off -rule PINCONNECTEMPTY -file "{MODELS}/shell_path.sv"\n'
     )
-    said = lint(
+    text = lint(
         "shell_path",
         [tmp_path / "hdl", tmp_path, *{path.parent for path in rtl.included}],
         [tmp_path / "bench.vlt", *rtl.sources],
@@ -65,7 +65,7 @@ def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
             *(f"-D{name}" for name in rtl.defines),
         ],
     )
-    assert said == ""
+    assert text == ""
 
 
 def test_one_module_a_file_and_no_implicit_nets_in_the_bench() -> None:

@@ -54,15 +54,15 @@ def test_the_shells_wrong_sizes_do_no_harm(shell: ShellBox) -> None:
     good = [frame for number, frame in enumerate(frames) if number != 1]
     seen = shell.seen[1].frames()
     assert [frame.data for frame in seen] == good
-    told = [frame.user[0] for frame in seen]
-    assert told == [100, *sizes[1:-1]], "the shell's fault is gone: the docs and the plug-in may be simpler"
+    noted = [frame.user[0] for frame in seen]
+    assert noted == [100, *sizes[1:-1]], "the shell's fault is gone: the docs and the plug-in may be simpler"
     left = shell.tx[0].frames()
     assert [frame.data for frame in left] == good
     assert gaps(left) == 0, "a CMAC cannot wait inside of a frame"
     assert shell.counted(1, RX_ERRORS) == shell.counted(1, RX_DROPPED) == 1
 
 
-def test_random_frames_leave_as_from_the_twin_and_each_is_accounted_for(shell: ShellBox) -> None:
+def test_random_frames_leave_as_from_the_twin(shell: ShellBox) -> None:
     traffic = Traffic(shell, seed=14)
     for _ in range(20):
         traffic.batch(frames=16, busy=[0.0, 0.0, 0.2, 0.6])
@@ -71,14 +71,14 @@ def test_random_frames_leave_as_from_the_twin_and_each_is_accounted_for(shell: S
     assert all(traffic.left[port] > 10 for port in (1, 2, CPU_PORT))
 
 
-def test_frames_that_outrun_the_outputs_are_lost_whole_and_counted(shell: ShellBox) -> None:
+def test_frames_that_outrun_the_outputs_are_lost_whole(shell: ShellBox) -> None:
     traffic = Traffic(shell, seed=15)
     for _ in range(2):
         traffic.batch(frames=300, busy=[0.95])
     assert traffic.lost > 0
 
 
-def test_frames_that_outrun_the_box_are_lost_whole_in_the_receive_adapters(shell: ShellBox) -> None:
+def test_frames_that_outrun_the_box_are_lost_in_the_adapters(shell: ShellBox) -> None:
     """Both CMACs at 165 Gb/s."""
     traffic = Traffic(shell, seed=16)
     traffic.batch(frames=600, busy=[0.0], paced=False)

@@ -15,13 +15,13 @@ from olafctl.control.deploy import build, deploy
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import OlafError
-from olafctl.p4runtime.entities import TableEntry
-from olafctl.p4runtime.session import Change, Update
 from olafctl.targets import processes, registry, testbeds
 from olafctl.targets.interface import Running
 from olafctl.targets.opennic.target import CARD, DRIVERS
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.p4runtime.session import Change, Update
 
 TWO_PORTS = """\
 name: card
@@ -84,7 +84,7 @@ def test_a_program_that_vitisnetp4_does_not_take_is_not_built(monkeypatch: pytes
         build(bed_for("opennic"), quiet)
 
 
-def test_a_card_that_is_not_named_and_ports_that_it_has_not_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unnamed_card_and_missing_ports_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(CARD, raising=False)
     more = TWO_PORTS.replace("parameter_servers:", "  - {number: 3, name: third}\nparameter_servers:")
     with pytest.raises(OlafError, match=r"no card is named.*\n.*3 front ports, the card 2"):
@@ -116,9 +116,7 @@ def agent_of(state: Path) -> int:
 
 
 @needs_box
-def test_after_a_kill_in_the_middle_of_a_write_a_deploy_makes_the_tables_as_desired(
-    simulated: Running, state: Path
-) -> None:
+def test_after_a_kill_amid_a_write_a_deploy_repairs_the_tables(simulated: Running, state: Path) -> None:
     bed = bed_for("opennic-sim")
     with devices.controlling(simulated) as sessions:
         extra = [
@@ -138,7 +136,7 @@ def test_after_a_kill_in_the_middle_of_a_write_a_deploy_makes_the_tables_as_desi
 
 
 @needs_box
-def test_opennic_drives_a_card_that_runs_its_build_and_refuses_another(
+def test_opennic_drives_its_own_build_and_refuses_another(
     simulated: Running, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The simulated card's agent is ended; the target opennic takes its place."""

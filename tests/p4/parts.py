@@ -1,12 +1,12 @@
 """A small v1model program with places to put what a test is about."""
 
-from olafctl.p4.check.program import check_program
-from olafctl.p4.emit.places import Places
-from olafctl.p4.emit.program import Emitter
-from olafctl.p4.p4info.describe import Describer
-from olafctl.p4.syntax.parse import parse
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.p4runtime.protocol import p4info_pb2
+from olafswitch.p4.check.program import check_program
+from olafswitch.p4.emit.places import Places
+from olafswitch.p4.emit.program import Emitter
+from olafswitch.p4.p4info.describe import Describer
+from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4runtime.protocol import p4info_pb2
 
 FRAME = """#include <core.p4>
 #include <v1model.p4>

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import ActionCall
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import ActionCall
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
 
 PROGRAM = Path(__file__).parent / "programs" / "arithmetic.p4"
 

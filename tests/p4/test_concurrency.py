@@ -3,9 +3,9 @@
 import subprocess
 import threading
 
-from olafctl.p4.compiler import compile_text
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.p4runtime.dataplane import Exact
+from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4runtime.dataplane import Exact
 from tests.p4 import parts
 from tests.p4.switches import Device
 

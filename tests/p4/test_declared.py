@@ -2,10 +2,10 @@
 
 import pytest
 
-from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.p4.syntax.tokens import tokenize
-from olafctl.p4runtime.protocol import p4info_pb2
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.syntax.tokens import tokenize
+from olafswitch.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import FRAME, compile_parts, describe_text
 
 KEYED = "action a() {{ }} {} table t {{ key = {{ {} }} actions = {{ {} a; }} {} }}"
@@ -60,7 +60,7 @@ def test_a_table_and_an_action_of_one_name_have_one_alias() -> None:
     assert {action.preamble.alias for action in info.actions} == {"x", "NoAction"}
 
 
-def test_enumerations_of_numbers_are_described_where_keys_are_of_them() -> None:
+def test_enumerations_of_numbers_are_described_in_keys() -> None:
     info = _keyed(key='(kind_t) h.h.v: exact @name("k");', top="enum bit<8> kind_t { one = 1, two = 2 }")
     members = info.type_info.serializable_enums["kind_t"].members
     assert [(member.name, member.value) for member in members] == [("one", b"\x01"), ("two", b"\x02")]
@@ -101,6 +101,25 @@ def test_numbers_are_given_to_distinct_types() -> None:
         top="type bit<8> id_t; const id_t none = 0; struct ids_t { id_t x; }",
         body="id_t i = 3; i = 4; if (i == none) { m.m = (bit<8>) i; }",
     )
+
+
+UNUSED = """
+T same<T>(in T x) { return x; }
+T again<T>(in T x) { T y = same(x); return same<T>(y); }
+action lost(bit<8> x) { NoAction(); }
+enum side_t { left, right }
+control Unused(inout bit<8> x)(bit<8> n, bool b, side_t side, register<bit<8>> r) {
+    counter(4, CounterType.packets) c;
+    action a(bit<8> y) { x = y / n; r.write(0, x); c.count((bit<32>) n); }
+    table t { key = { x: exact; } actions = { a; } }
+    apply { if (b && side == side_t.left) { t.apply(); } x = again(x); }
+}
+parser Lost(packet_in p, out byte_t b) { state start { p.extract(b); transition accept; } }
+"""
+
+
+def test_what_nothing_uses_is_checked_and_left_out() -> None:
+    assert compile_parts(top=UNUSED) == compile_parts()
 
 
 def test_a_select_over_nothing() -> None:
@@ -161,7 +180,7 @@ def test_only_what_the_control_plane_can_use_is_listed() -> None:
     assert (len(info.counters), len(info.registers)) == (1, 1)
 
 
-def test_objects_of_inner_controls_stand_where_these_are_declared() -> None:
+def test_objects_of_inner_controls_stand_at_their_declaration() -> None:
     top = "control inner() { action a() { } table t { actions = { a; } } apply { t.apply(); } }"
     table = "table {} {{ actions = {{ NoAction; }} }}"
     local = f"{table.format('before')} inner() i; {table.format('after')}"

@@ -2,22 +2,25 @@
 
 import re
 from itertools import takewhile
+from pathlib import Path
 
 import pytest
 
-from olafctl import paths
-from olafctl.p4.check import tables
-from olafctl.p4.check.architectures import V1MODEL, XSA
-from olafctl.p4.emit import xsa
-from olafctl.p4.emit.externs import EMISSIONS
-from olafctl.p4.emit.rows import ALGORITHMS
-from olafctl.p4.syntax import tree
-from olafctl.p4.syntax.parse import parse
-from olafctl.p4.syntax.preprocess import HOME, preprocess
-from olafctl.p4runtime.agent.write import kept
-from olafctl.p4runtime.agent.write import updates as writes
+import olafswitch
+from olafswitch.p4.check import tables
+from olafswitch.p4.check.architectures import V1MODEL, XSA
+from olafswitch.p4.emit import xsa
+from olafswitch.p4.emit.externs import EMISSIONS
+from olafswitch.p4.emit.rows import ALGORITHMS
+from olafswitch.p4.syntax import tree
+from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.preprocess import HOME, preprocess
+from olafswitch.p4runtime.agent.write import by_id
+from olafswitch.p4runtime.agent.write import updates as writes
 
-PAGE = (paths.sources() / "docs" / "p4.md").read_text().splitlines()
+ROOT = Path(__file__).resolve().parents[2]
+
+PAGE = (ROOT / "docs" / "p4.md").read_text().splitlines()
 REFUSED = re.compile(r'(?:unimplemented|Unsupported)\(f?"([^"]*)"\)')
 
 
@@ -61,14 +64,14 @@ def test_externs(include: str, head: str, emissions: set[str]) -> None:
 
 def test_entities() -> None:
     rows = {row[0].strip("`"): row[1].split(", ") for row in _rows("entity")}
-    names = {kept.INSERT: "INSERT", kept.MODIFY: "MODIFY", kept.DELETE: "DELETE"}
+    names = {by_id.INSERT: "INSERT", by_id.MODIFY: "MODIFY", by_id.DELETE: "DELETE"}
     known = {entity: [names[each] for each in kinds] for entity, kinds in writes._BY_ENTITY.items()}
     known["table_entry"] = [names[each] for each in writes._PLAIN]
     assert rows == known
 
 
 def test_what_is_not_implemented() -> None:
-    package = paths.sources() / "olafctl"
+    package = Path(olafswitch.__file__).parent
     sources = [*(package / "p4runtime").rglob("*.py"), *(package / "p4" / "switch").glob("*.py")]
-    said = {message for path in sources for message in REFUSED.findall(path.read_text())}
-    assert set(_names("`UNIMPLEMENTED`")) == {re.sub(r"\{.*?\}", "…", message) for message in said}
+    text = {message for path in sources for message in REFUSED.findall(path.read_text())}
+    assert set(_names("`UNIMPLEMENTED`")) == {re.sub(r"\{.*?\}", "…", message) for message in text}

@@ -2,19 +2,21 @@
 
 import random
 import resource
+from pathlib import Path
 
 import pytest
 
-from olafctl import paths
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
 from tests.p4.switches import PROGRAMS
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _switch(name: str) -> NativeSwitch:
     source = PROGRAMS / f"{name}.p4"
     if not source.is_file():
-        source = paths.sources() / "p4src" / f"{name}.p4"
+        source = ROOT / "p4src" / f"{name}.p4"
     program = compile_program(source, optimize="-O1")
     switch = NativeSwitch(optimize="-O1")
     switch.commit(switch.prepare(program.p4info, program.device_config))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.p4 import compiler
-from olafctl.p4.compiler import compile_program
-from olafctl.toolchain import cxx
+from olafswitch.p4 import compiler
+from olafswitch.p4.compiler import compile_program
+from olafswitch.toolchain import cxx
 from tests.p4.switches import PROGRAMS
 
 NATIVE = Path(compiler.__file__).parent / "native"

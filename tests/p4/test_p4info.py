@@ -1,19 +1,22 @@
 """P4Info: ids, names, match kinds, what is attached to what."""
 
+from pathlib import Path
+
 import pytest
 
-from olafctl import paths
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.p4info.ids import name_hash
-from olafctl.p4.switch.pipeline import prepare
-from olafctl.p4runtime.dataplane import PipelineRefused
-from olafctl.p4runtime.protocol import p4info_pb2
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.p4info.ids import name_hash
+from olafswitch.p4.switch.pipeline import prepare
+from olafswitch.p4runtime.dataplane import PipelineRefused
+from olafswitch.p4runtime.protocol import p4info_pb2
 from tests.p4.parts import compile_parts
 from tests.p4.switches import PROGRAMS
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def test_given_ids_are_kept() -> None:
-    info = compile_program(paths.sources() / "p4src" / "vnp4_1.p4").p4info
+    info = compile_program(ROOT / "p4src" / "vnp4_1.p4").p4info
     workers = next(table for table in info.tables if table.preamble.alias == "workers")
     assert workers.preamble.id == 0x02000001
     assert workers.preamble.name == "Vnp41Ingress.identify.workers"
@@ -103,6 +106,17 @@ def test_what_is_hidden_is_left_out_and_keeps_its_id() -> None:
     assert [ref.id for ref in table.action_refs] == [hidden, info.actions[1].preamble.id]
     assert table.initial_default_action.action_id == hidden
     assert list(table.match_fields[0].annotations) == ["@hidden"]
+
+
+def test_a_program_of_hidden_tables_has_no_type_info() -> None:
+    table = "@hidden table secret { actions = { NoAction; %s } default_action = NoAction(); }"
+    action = "@hidden action inside(bit<8> x) { m.m = x; } action seen(bit<8> x) { m.m = x; }"
+    for listed in ("", "inside;"):
+        info = compile_parts(local=action + table % listed, body="secret.apply();")
+        assert not info.tables and not info.HasField("type_info")
+    for local in (action + table % "seen;", table % "" + "table shown { actions = { NoAction; } }"):
+        body = "secret.apply();" + (" shown.apply();" if "shown" in local else "")
+        assert compile_parts(local=local, body=body).HasField("type_info")
 
 
 def test_hidden_headers_and_fields_are_no_packet_metadata() -> None:

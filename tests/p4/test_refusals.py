@@ -2,8 +2,8 @@
 
 import pytest
 
-from olafctl.p4.refuse import Refused
-from olafctl.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.syntax.preprocess import preprocess_text
 from tests.p4.parts import compile_parts, describe_text
 
 
@@ -78,6 +78,16 @@ CASES = [
     ("local", TABLE.format("ternary", "entries = { @priority(x) 1: a(1); }"), "@priority", "not a number"),
     ("top", 'struct f_t { @field_list("1") bit<8> x; }', "@field_list", "not understood"),
     ("local", "counter(0xFFFFFFFF, CounterType.packets) c;", "c", "more than"),
+    ("local", TABLE.format("exact", "implementation = action_profile(4);"), "implementation", "a @name"),
+    ("body", "m.m = (bit<8>) (m.flag ? 1 : 2);", "?:", "not known"),
+    ("body", "m.m = (bit<8>) (m.flag ? 8w1 : 16w2);", "bit<16>", "bit<8> is needed"),
+    ("top", "bit<8> unused() { return nowhere; }", "nowhere", "not declared"),
+    ("top", "bit<8> unused(in bit<16> x) { return x; }", "bit<16>", "bit<8> is needed"),
+    ("top", "T unused<T>(in T x) { return nowhere; }", "nowhere", "not declared"),
+    ("top", "action unused() { nowhere(); }", "nowhere", "not declared"),
+    ("top", "control Unused(inout bit<8> x) { apply { x = nowhere; } }", "nowhere", "not declared"),
+    ("top", "control Unused(out bit<8> x)(bit<16> n) { apply { x = n; } }", "bit<16>", "bit<8> is needed"),
+    ("top", "parser Unused(packet_in p, out byte_t b) { state start { p.extract(c); }}", "c", "not declared"),
 ]  # fmt: skip
 
 
@@ -147,6 +157,18 @@ def test_unknown_externs() -> None:
 def test_registers_hold_one_value_per_cell() -> None:
     with pytest.raises(Refused, match=r"case.p4:12:5: register<metadata_t>: .*one register for each field"):
         compile_parts(local="register<metadata_t>(4) r;", body="r.write(0, m);")
+
+
+METER = """direct_meter<bit<8>>(MeterType.bytes) meter; action reads() { meter.read(m.m); }
+    table t { actions = { NoAction; %s } meters = meter; }"""
+
+
+def test_a_direct_meter_that_nothing_reads_is_refused() -> None:
+    with pytest.raises(Refused, match=r"case.p4:13:\d+: table MyIngress.t: nothing reads its direct meter"):
+        compile_parts(local=METER % "", body="t.apply();")
+    assert compile_parts(local=METER % "", body="t.apply(); meter.read(m.m);").direct_meters
+    assert compile_parts(local=METER % "reads;", body="t.apply();").direct_meters
+    assert not compile_parts(local=METER % "").direct_meters
 
 
 INNER = "control inner(register<bit<8>> r) { apply { r.write(0, 1); } }"

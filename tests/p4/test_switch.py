@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from olafctl.p4.compiler import compile_text
-from olafctl.p4.switch.native import Handle, NativeSwitch
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.p4runtime.dataplane import (
+from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.switch.native import Handle, NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4runtime.dataplane import (
     ActionCall,
     CounterData,
     Exact,
@@ -55,6 +55,26 @@ def test_direct_counter_and_meter(externs: Device) -> None:
     assert switch.direct_counter(table, key, 0).packets == 42
     switch.delete(table, key, 0)
     switch.process(0, _body(8, 3))
+
+
+def _csum16(data: bytes) -> int:
+    total = sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
+    return ~(total % 0xFFFF or 0xFFFF) & 0xFFFF
+
+
+@pytest.mark.parametrize(("what", "length", "left"), [(23, 14, 14), (23, 8, 8), (23, 99, 16), (24, 99, 14)])
+def test_a_checksum_of_the_payload_covers_what_truncate_left(
+    externs: Device, what: int, length: int, left: int
+) -> None:
+    """As in BMv2, which cuts the payload to that length until the headers are in front of it again."""
+    payload, head = bytes(range(1, 17)), bytes([what, length, 0, 0, 0, 5])
+    frame = head + _csum16(head + payload[:left]).to_bytes(2, "big") + payload
+    cut = min(length, 14) if what == 24 else length
+    assert externs.switch.process(0, head + bytes(2) + payload) == [(0, frame[:cut])]
+
+
+def test_truncate_to_nothing(externs: Device) -> None:
+    assert externs.switch.process(0, bytes([23, 0]) + bytes(20)) == [(0, b"")]
 
 
 def test_indirect_meter_counts_packets(externs: Device) -> None:

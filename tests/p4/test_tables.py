@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from olafctl.p4runtime.dataplane import Exact, Key, Lpm, Match, Optional, Range, Ternary
+from olafswitch.p4runtime.dataplane import Exact, Key, Lpm, Match, Optional, Range, Ternary
 from tests.p4.switches import Device
 
 

@@ -82,7 +82,7 @@ EXERCISES = [
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """With the commands, a python3 that has mininet, and a sudo that changes nothing."""
     folder = tmp_path_factory.mktemp("commands")
-    subprocess.run([sys.executable, "-m", "olafctl", "p4", "drop-in", str(folder), "--force"], check=True)
+    subprocess.run([sys.executable, "-m", "olafswitch", "drop-in", str(folder), "--force"], check=True)
     for name, text in (("python3", f'exec {PYTHON} "$@"'), ("sudo", 'exec env "$@"')):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
@@ -102,7 +102,7 @@ def test_a_solution_runs(exercise: Exercise, environment: dict[str, str], tmp_pa
         ["make", "run"], cwd=folder, env=environment, input="\n".join((*exercise.lines, "exit")) + "\n",
         capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
-    said = done.stdout + done.stderr
+    printed = done.stdout + done.stderr
     out = folder / "logs" / "out.txt"
-    heard = out.read_text() if out.exists() else said
-    assert done.returncode == 0 and re.search(exercise.expected, heard), f"{said}\n{heard}"
+    heard = out.read_text() if out.exists() else printed
+    assert done.returncode == 0 and re.search(exercise.expected, heard), f"{printed}\n{heard}"

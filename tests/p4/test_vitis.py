@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import paths
-from olafctl.errors import BadInput
-from olafctl.p4.compiler import vitis_check
-from olafctl.p4.syntax.preprocess import preprocess, preprocess_text
+from olafswitch.errors import BadInput
+from olafswitch.p4.compiler import vitis_check
+from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
 from tests.p4.parts import FRAME as V1MODEL_FRAME
 from tests.p4.xsa_parts import LINE, xsa_text
+
+ROOT = Path(__file__).resolve().parents[2]
 
 TABLE = "table t {{ key = {{ {} }} actions = {{ NoAction; }} size = {}; }}"
 EXTERN = "UserExtern<{}>(4) e;"
@@ -28,7 +29,7 @@ def test_the_frame_itself_is_clean() -> None:
 
 @pytest.mark.parametrize("program", ["vnp4_1_xsa", "vnp4_2_xsa"])
 def test_the_projects_programs_are_clean(program: str) -> None:
-    source = paths.sources() / "p4src" / f"{program}.p4"
+    source = ROOT / "p4src" / f"{program}.p4"
     assert vitis_check(preprocess(source), str(source)) == []
 
 
@@ -160,7 +161,7 @@ def test_the_command_prints_each_and_writes_nothing(tmp_path: Path) -> None:
         "    apply { p.emit(h.b); }\n}\n"
         "XilinxPipeline(P(), A(), D()) main;\n"
     )
-    command = [sys.executable, "-m", "olafctl", "p4", "compile", str(source), "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "olafswitch", "compile", str(source), "-o", str(tmp_path / "out")]
     done = subprocess.run([*command, "--check-vitis"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"{source}:11:" in done.stderr and f"{source}:12:" in done.stderr

@@ -4,11 +4,11 @@ import zlib
 
 import pytest
 
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4.compiler import compile_text
-from olafctl.p4.refuse import Refused
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import CounterData, PipelineRefused
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import CounterData, PipelineRefused
 from tests.p4.parts import compile_parts, describe_text
 from tests.p4.switches import Device
 from tests.p4.xsa_parts import LINE, xsa_switch, xsa_text
@@ -54,7 +54,7 @@ def test_the_deparser_may_change_user_metadata_but_drops_no_more() -> None:
     assert (frame, metadata["x"]) == (BYTES, 6)
 
 
-def test_standard_metadata_tells_time_and_what_was_parsed() -> None:
+def test_standard_metadata_has_time_and_what_was_parsed() -> None:
     switch = xsa_switch(
         body="m.z = s.ingress_timestamp; m.x = s.parsed_bytes;"
         " if (s.parser_error == error.PacketTooShort) { m.flag = 1; }"
@@ -65,7 +65,7 @@ def test_standard_metadata_tells_time_and_what_was_parsed() -> None:
     assert (frame, metadata["x"], metadata["flag"]) == (BYTES[:2], 2, 1)
 
 
-def test_a_user_extern_gets_and_gives_numbers_with_their_first_field_on_top() -> None:
+def test_a_user_extern_has_its_first_field_on_top() -> None:
     switch = xsa_switch(
         top="struct in_t { bit<12> a; bit<70> b; } struct out_t { bit<8> c; bit<16> d; }",
         local="UserExtern<in_t, out_t>(4) mine; out_t made;",
@@ -84,7 +84,7 @@ def test_a_user_extern_gets_and_gives_numbers_with_their_first_field_on_top() ->
     assert metadata["x"] == 0x1234
 
 
-def test_a_user_extern_is_called_only_where_the_packet_reaches_it() -> None:
+def test_a_user_extern_is_called_only_where_the_packet_gets() -> None:
     switch = xsa_switch(
         local="UserExtern<bit<8>, bit<32>>(4) mine;", body="if (h.t.isValid()) { mine.apply(h.p.a, m.y); }"
     )
@@ -100,7 +100,7 @@ def test_a_user_extern_is_called_only_where_the_packet_reaches_it() -> None:
     assert calls == [1]
 
 
-def test_a_user_extern_without_a_function_or_with_a_wrong_one_is_reported() -> None:
+def test_a_user_extern_without_a_right_function_is_reported() -> None:
     switch = xsa_switch(local="UserExtern<bit<8>, bit<12>>(4) mine; bit<12> y;", body="mine.apply(h.p.a, y);")
     with pytest.raises(BadInput, match=r"MyMatchAction.mine has no function.*on_user_extern"):
         switch.process_with_metadata(BYTES, {})
@@ -127,7 +127,7 @@ def test_a_user_extern_without_a_function_or_with_a_wrong_one_is_reported() -> N
         ("PACKETS_AND_BYTES", ((1 << 29) - 1, (1 << 35) - 3), ((1 << 29) - 1, (1 << 35) - 1)),
     ],
 )
-def test_counters_count_what_their_type_says_and_stay_at_their_highest_value(
+def test_counters_count_by_type_and_stay_at_their_maximum(
     kind: str, start: tuple[int, int], after: tuple[int, int]
 ) -> None:
     local = f"Counter<bit<64>, bit<16>>(8, CounterType_t.{kind}) counter;"

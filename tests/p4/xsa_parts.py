@@ -1,8 +1,8 @@
 """A small program for XSA with places to put what a test is about."""
 
-from olafctl.p4.compiler import compile_text
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess_text
 
 FRAME = """#include <core.p4>
 #include <xsa.p4>

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 from google.protobuf import text_format
 
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
-from olafctl.p4runtime.protocol import p4info_pb2
-from olafctl.p4runtime.session import Session
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, InitialEntry, P4Info
+from olafswitch.p4runtime.protocol import p4info_pb2
+from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import Controller
 from tests.p4runtime.memory_plane import MemoryPlane
 

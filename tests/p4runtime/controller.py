@@ -9,7 +9,7 @@ import grpc
 from google.protobuf import text_format
 from google.rpc import code_pb2, status_pb2
 
-from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
+from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 
 SECONDS = 60.0
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from olafctl.p4runtime.dataplane import (
+from olafswitch.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
     CounterData,

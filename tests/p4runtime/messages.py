@@ -5,7 +5,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import entity, update
 
 ENTRY = r"""table_entry { table_id: 0x02000001

@@ -12,12 +12,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime.address import Tls
-from olafctl.p4runtime.agent import serve
-from olafctl.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
-from olafctl.p4runtime.session import Session
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.agent import serve
+from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
+from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane
 
@@ -82,7 +82,7 @@ def test_a_folder_may_have_any_name(tmp_path: Path, sign: str) -> None:
             assert session.is_primary
 
 
-def test_a_socket_that_is_served_is_not_taken_over_and_one_left_behind_is(tmp_path: Path) -> None:
+def test_only_a_socket_that_is_left_behind_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "p4runtime.sock"
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
@@ -186,8 +186,8 @@ def test_files_that_are_no_certificate_and_key(keys: Path, tmp_path: Path) -> No
 
 def test_grpc_writes_no_log_lines_before_our_errors() -> None:
     script = (
-        "from olafctl.errors import OlafError\n"
-        "from olafctl.p4runtime.agent import serve\n"
+        "from olafswitch.errors import OlafError\n"
+        "from olafswitch.p4runtime.agent import serve\n"
         "from tests.p4runtime.memory_plane import MemoryPlane\n"
         "agent = serve({1: MemoryPlane()}, '127.0.0.1:0')\n"
         "try:\n"

@@ -4,13 +4,13 @@ import re
 
 import grimp
 
-from olafctl.p4runtime import agent
+from olafswitch.p4runtime import agent
 
 ROOMS = re.findall(r"^    (\w+)  ", agent.__doc__ or "", re.MULTILINE)
 
 
 def test_each_room_uses_only_those_below_it() -> None:
-    graph = grimp.build_graph("olafctl", cache_dir=None)
+    graph = grimp.build_graph("olafswitch", cache_dir=None)
     assert {child.rpartition(".")[2] for child in graph.find_children(agent.__name__)} == set(ROOMS)
     for place, room in enumerate(ROOMS):
         above = {f"{agent.__name__}.{name}" for name in ROOMS[:place]}

@@ -4,9 +4,9 @@ from typing import Any
 
 from google.rpc import code_pb2
 
-from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.dataplane import P4Info
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import SECONDS, Controller, update
 
 HUGE = (1 << 128) - 1
@@ -41,9 +41,7 @@ def test_the_highest_election_id_is_primary(agent: Agent, p4info: P4Info) -> Non
         assert second.write(GROUP) == ["OK"]
 
 
-def test_when_the_primary_leaves_only_a_higher_or_equal_id_becomes_primary(
-    agent: Agent, p4info: P4Info
-) -> None:
+def test_after_the_primary_left_only_a_higher_id_becomes_primary(agent: Agent, p4info: P4Info) -> None:
     with Controller(agent.address) as primary, Controller(agent.address) as backup:
         primary.arbitrate(7)
         primary.set_pipeline("VERIFY_AND_COMMIT", p4info)
@@ -131,7 +129,7 @@ def test_half_closing_the_stream_ends_it(controller: Controller) -> None:
     assert controller.next("end") == "OK"
 
 
-def test_streams_beyond_the_limit_are_refused_and_calls_still_served(agent: Agent) -> None:
+def test_streams_beyond_the_limit_are_refused_and_calls_served(agent: Agent) -> None:
     crowd = [Controller(agent.address) for _ in range(48)]
     try:
         for place, each in enumerate(crowd):

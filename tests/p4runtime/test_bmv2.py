@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.p4runtime.entities import (
+from olafswitch.p4runtime.entities import (
     CounterData,
     DefaultAction,
     Exact,
@@ -20,8 +20,8 @@ from olafctl.p4runtime.entities import (
     Replica,
     TableEntry,
 )
-from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.session import Session
+from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import SECONDS
 
 P4SRC = Path(__file__).parents[2] / "p4src"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.p4runtime import bytestrings
+from olafswitch.p4runtime import bytestrings
 
 
 @pytest.mark.parametrize(

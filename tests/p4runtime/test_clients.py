@@ -1,6 +1,6 @@
 """Clients of other projects, unmodified, each in its own interpreter.
 
-p4runtime-shell runs in the environment that ``olafctl shell`` makes; finsy needs one that OLAF_FINSY_PYTHON
+p4runtime-shell runs in the environment that the product makes; finsy needs one that OLAF_FINSY_PYTHON
 names. Both drive the agent over a data plane
 that only remembers, and over a compiled program that moves packets.
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from google.protobuf import text_format
 
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.agent import serve
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.agent import serve
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.memory_plane import MemoryPlane
 from tests.shells import shell_python

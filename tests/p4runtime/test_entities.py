@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.p4runtime.dataplane import (
+from olafswitch.p4runtime.dataplane import (
     ActionCall,
     CounterData,
     Exact,

@@ -9,9 +9,9 @@ import tracemalloc
 
 import grpc
 
-from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.dataplane import P4Info
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane

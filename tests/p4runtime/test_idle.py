@@ -3,9 +3,9 @@
 import grpc
 import pytest
 
-from olafctl.p4runtime.agent.state.idle import SHORTEST_NS
-from olafctl.p4runtime.dataplane import Key, P4Info, Range, Ternary
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.agent.state.idle import SHORTEST_NS
+from olafswitch.p4runtime.dataplane import Key, P4Info, Range, Ternary
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, texts, update
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -36,9 +36,7 @@ def test_the_time_to_live_is_read_as_it_was_written(primary: Controller) -> None
     assert primary.read(everything) == [entity(_text(1, ttl=0))]
 
 
-def test_the_time_since_the_last_hit_is_read_when_it_is_asked_for(
-    primary: Controller, plane: MemoryPlane
-) -> None:
+def test_the_time_since_the_last_hit_is_read_on_request(primary: Controller, plane: MemoryPlane) -> None:
     assert primary.write(update("INSERT", _text(1, 0)), update("INSERT", _text(2))) == ["OK", "OK"]
     plane.idle = {_address(2): 77}
     read = primary.read(entity(f"table_entry {{ table_id: {TABLE} time_since_last_hit {{ }} }}"))

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from olafctl.p4runtime import limits
-from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.agent.read import encode
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime import limits
+from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent.read import encode
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -33,7 +33,7 @@ def test_a_message_above_the_limit_is_refused(primary: Controller) -> None:
     assert primary.write(_entry(1, bytes(limits.MESSAGE_BYTES - 1000))) == ["OK"]
 
 
-def test_who_is_not_primary_is_refused_before_the_batch_is_looked_at(
+def test_only_the_primarys_batch_is_looked_at(
     agent: Agent, primary: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "WRITE_UPDATES", 1)

@@ -8,12 +8,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.p4.compiler import Program, compile_program, compile_text
-from olafctl.p4.p4info.ids import name_hash
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.entities import (
+from olafswitch.p4.compiler import Program, compile_program, compile_text
+from olafswitch.p4.p4info.ids import name_hash
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.entities import (
     CounterData,
     DefaultAction,
     Exact,
@@ -24,8 +24,8 @@ from olafctl.p4runtime.entities import (
     TableEntry,
     Ternary,
 )
-from olafctl.p4runtime.failures import P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.session import PushAction, Session
+from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
+from olafswitch.p4runtime.session import PushAction, Session
 from tests.p4.parts import parts_text
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, codes, entity, update
@@ -199,7 +199,7 @@ def test_reconcile_keeps_what_packets_meet(session: Session, switch: NativeSwitc
     assert session.multicast_groups() == {MulticastGroup(3, [Replica(1, 1)])}
 
 
-def test_what_does_not_compile_is_refused_and_the_old_program_runs_on(
+def test_a_program_that_does_not_compile_leaves_the_old_one(
     session: Session, switch: NativeSwitch, program: Program
 ) -> None:
     session.insert(EXACT)
@@ -223,7 +223,8 @@ def test_the_projects_programs(switch: NativeSwitch, agent: Agent) -> None:
             "port": 1,
         }
         worker = TableEntry("workers", {"worker_addr": 1}, "assign", assigned)
-        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit", {"port": 2}))
+        admitted = {"port": 2, "mac": 3, "udp_port": 4}
+        session.insert(worker, TableEntry("parameter_servers", {"server_addr": 2}, "admit", admitted))
         assert session.entries("workers") == {worker}
         assert session.default_action("workers") == DefaultAction("workers", "unknown_worker")
         size = session.program.table_named("workers").size

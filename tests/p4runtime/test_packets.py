@@ -2,10 +2,10 @@
 
 import pytest
 
-from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.agent.device.device import Device
-from olafctl.p4runtime.agent.service.controller_stream import ControllerStream
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent.device.device import Device
+from olafswitch.p4runtime.agent.service.controller_stream import ControllerStream
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
@@ -42,7 +42,7 @@ def test_wrong_packets_out_are_reported_and_dropped(primary: Controller, plane: 
     assert plane.sent == []
 
 
-def test_a_packet_that_the_device_fails_at_ends_the_stream_with_the_reason(
+def test_a_packet_that_fails_ends_the_stream_with_the_reason(
     primary: Controller, plane: MemoryPlane, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(frame: bytes) -> None:
@@ -72,7 +72,7 @@ def test_only_the_primary_sends_and_receives_packets(
     assert plane.sent == []
 
 
-def test_a_controller_that_does_not_read_loses_packets_not_the_agent() -> None:
+def test_a_slow_controller_loses_packets_and_the_agent_goes_on() -> None:
     stream = ControllerStream(_no_device, "test")
     for number in range(5000):
         stream.offer(number.to_bytes(2, "big"))

@@ -5,9 +5,9 @@ import threading
 import grpc
 import pytest
 
-from olafctl.p4runtime.agent import Agent
-from olafctl.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
-from olafctl.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, P4Info, Replica
+from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import SECONDS, Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 
@@ -189,7 +189,7 @@ def test_forwarding_goes_on_while_a_pipeline_is_built(
     assert done == ["OK"]
 
 
-def test_a_primary_that_was_deposed_during_the_build_commits_nothing(
+def test_a_primary_deposed_during_the_build_commits_nothing(
     agent: Agent, primary: Controller, plane: MemoryPlane, p4info: P4Info
 ) -> None:
     plane.building.clear()

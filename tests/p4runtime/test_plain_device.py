@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.dataplane import P4Info, ReplicationLimits, Unsupported
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane
 from tests.p4runtime.messages import ENTRY

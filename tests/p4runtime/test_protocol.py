@@ -9,7 +9,7 @@ import grpc
 import pytest
 from google.protobuf.internal import api_implementation
 
-from olafctl.p4runtime.protocol import Malformed, p4data_pb2, p4runtime_pb2, parse
+from olafswitch.p4runtime.protocol import Malformed, p4data_pb2, p4runtime_pb2, parse
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, update
 
@@ -52,7 +52,7 @@ def test_protobuf_is_not_the_pure_python_one() -> None:
 
 
 def test_protobuf_has_no_bound_above() -> None:
-    needed = [each for each in requires("olafctl") or () if "extra ==" not in each]
+    needed = [each for each in requires("olafswitch") or () if "extra ==" not in each]
     (protobuf,) = (each for each in needed if re.match(r"protobuf\b", each))
     assert not re.search("<|==|~=", protobuf), protobuf
     assert not any("p4runtime-shell" in each for each in needed)

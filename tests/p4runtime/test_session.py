@@ -1,4 +1,4 @@
-"""The client session against the agent: what the rest of olafctl stands on."""
+"""The client session against the agent: what programs a device stands on it."""
 
 import os
 import socket
@@ -15,10 +15,10 @@ import grpc
 import pytest
 from google.rpc import code_pb2
 
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4runtime.agent import Agent, serve
-from olafctl.p4runtime.dataplane import P4Info
-from olafctl.p4runtime.entities import (
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.agent import Agent, serve
+from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.entities import (
     CloneSession,
     CounterData,
     DefaultAction,
@@ -33,9 +33,9 @@ from olafctl.p4runtime.entities import (
     TableEntry,
     Ternary,
 )
-from olafctl.p4runtime.failures import NotPrimary, P4RuntimeFailed, WriteFailed
-from olafctl.p4runtime.protocol import p4runtime_pb2
-from olafctl.p4runtime.session import Change, PushAction, Session, Update
+from olafswitch.p4runtime.failures import NotPrimary, P4RuntimeFailed, WriteFailed
+from olafswitch.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.session import Change, PushAction, Session, Update
 from tests.p4runtime.conftest import DECLARED, P4INFO_FILE
 from tests.p4runtime.controller import SECONDS
 from tests.p4runtime.memory_plane import MemoryPlane
@@ -171,7 +171,7 @@ def test_primary_and_backup(agent: Agent, session: Session) -> None:
 
 
 class _LateAnswers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
-    """Tells a newcomer that it is primary, and before any later answer that there is no primary."""
+    """Informs a newcomer that it is primary, and before any later answer that there is no primary."""
 
     def service(self, call: Any) -> Any:
         kind = p4runtime_pb2.StreamMessageRequest
@@ -198,7 +198,7 @@ def _told(code: int, highest: Any) -> Any:
     return response
 
 
-def test_that_another_left_is_no_answer_to_an_election() -> None:
+def test_that_another_left_does_not_answer_an_election() -> None:
     server = grpc.server(ThreadPoolExecutor(2))
     server.add_generic_rpc_handlers((_LateAnswers(),))
     port = server.add_insecure_port("127.0.0.1:0")
@@ -207,6 +207,37 @@ def test_that_another_left_is_no_answer_to_an_election() -> None:
         with Session.connect(f"127.0.0.1:{port}", 1, election_id=1) as session:
             assert session.elect(3)
             assert not session.elect(1)
+    finally:
+        server.stop(0).wait()
+
+
+class _Releases(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
+    """Makes everyone primary, and notes each stream that its controller ended and did not just cancel."""
+
+    def __init__(self) -> None:
+        self.released = 0
+
+    def service(self, call: Any) -> Any:
+        kind = p4runtime_pb2.StreamMessageRequest
+        return grpc.stream_stream_rpc_method_handler(
+            self._stream, kind.FromString, p4runtime_pb2.StreamMessageResponse.SerializeToString
+        )
+
+    def _stream(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
+        for request in requests:
+            yield _told(code_pb2.OK, request.arbitration.election_id)
+        self.released += 1
+
+
+def test_close_returns_when_the_switch_ended_the_stream() -> None:
+    server, switch = grpc.server(ThreadPoolExecutor(2)), _Releases()
+    server.add_generic_rpc_handlers((switch,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        for closed in range(1, 20):
+            Session.connect(f"127.0.0.1:{port}", 1, election_id=1).close()
+            assert switch.released == closed
     finally:
         server.stop(0).wait()
 
@@ -263,7 +294,7 @@ def test_no_server_at_the_address() -> None:
 
 
 def test_refused_connections(agent: Agent, session: Session) -> None:
-    with pytest.raises(P4RuntimeFailed, match="NOT_FOUND: there is no device 8"):
+    with pytest.raises(P4RuntimeFailed, match="NOT_FOUND: device 8 does not exist"):
         Session.connect(agent.address, 8)
     with pytest.raises(P4RuntimeFailed, match="election id 10 is used"):
         Session.connect(agent.address, 1, election_id=10)
@@ -299,8 +330,8 @@ def test_nothing_stays_behind(plane: MemoryPlane, p4info: P4Info) -> None:
 def test_a_process_that_forgets_its_agent_and_session_ends(tmp_path: Path) -> None:
     script = tmp_path / "forgetful.py"
     script.write_text(
-        "from olafctl.p4runtime.agent import serve\n"
-        "from olafctl.p4runtime.session import Session\n"
+        "from olafswitch.p4runtime.agent import serve\n"
+        "from olafswitch.p4runtime.session import Session\n"
         "from tests.p4runtime.memory_plane import MemoryPlane\n"
         "agent = serve({1: MemoryPlane()}, '127.0.0.1:0')\n"
         "session = Session.connect(agent.address, 1)\n"
@@ -330,7 +361,7 @@ def test_an_address_in_use(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("seen", [7, 1 << 64, (1 << 128) - 1])
-def test_an_election_id_that_was_seen_locks_no_one_out(agent: Agent, seen: int) -> None:
+def test_an_election_id_that_was_seen_locks_no_other_out(agent: Agent, seen: int) -> None:
     Session.connect(agent.address, 1, election_id=seen).close()
     with Session.connect(agent.address, 1, election_id=5) as late:
         assert not late.is_primary
@@ -339,7 +370,7 @@ def test_an_election_id_that_was_seen_locks_no_one_out(agent: Agent, seen: int) 
         assert late.election_id == min(seen + 1, (1 << 128) - 1)
 
 
-def test_a_primary_that_is_there_is_named_and_displaced_on_request_only(agent: Agent) -> None:
+def test_a_primary_is_named_and_displaced_only_on_request(agent: Agent) -> None:
     with (
         Session.connect(agent.address, 1, election_id=1 << 64) as first,
         Session.connect(agent.address, 1, election_id=5) as late,
@@ -348,7 +379,7 @@ def test_a_primary_that_is_there_is_named_and_displaced_on_request_only(agent: A
             late.become_primary()
         assert refused.value.election_id == 1 << 64
         assert "election id 1,0" in str(refused.value)
-        assert f"olafctl pid {os.getpid()}" in str(refused.value)
+        assert f"olafswitch pid {os.getpid()}" in str(refused.value)
         assert first.is_primary
         late.become_primary(take_over=True)
         assert late.is_primary
@@ -362,7 +393,7 @@ def test_a_device_may_have_the_id_0(p4info: P4Info) -> None:
         assert zero.entries("exact") == {EXACT}
 
 
-def test_a_device_that_starts_with_a_program_has_seen_no_election(p4info: P4Info) -> None:
+def test_a_device_started_with_a_program_has_seen_no_election(p4info: P4Info) -> None:
     with serve({1: MemoryPlane(DECLARED)}, "127.0.0.1:0") as agent:
         agent.load(1, p4info, b"program")
         with Session.connect(agent.address, 1, election_id=0) as session:
@@ -372,7 +403,7 @@ def test_a_device_that_starts_with_a_program_has_seen_no_election(p4info: P4Info
             agent.load(1, p4info, b"bad")
 
 
-def test_a_thousand_entries_are_written_changed_and_removed_at_once(session: Session) -> None:
+def test_a_thousand_entries_are_written_changed_and_removed(session: Session) -> None:
     entries = [
         TableEntry("exact", {"address": number, "port": 1}, "forward", FORWARD) for number in range(1000)
     ]

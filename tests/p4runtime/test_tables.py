@@ -2,7 +2,7 @@
 
 import pytest
 
-from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, MeterConfig, Optional, Range, Ternary
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, Lpm, MeterConfig, Optional, Range, Ternary
 from tests.p4runtime.controller import Controller, entity, texts, update
 from tests.p4runtime.memory_plane import Address, MemoryPlane
 
@@ -261,14 +261,14 @@ def test_the_default_entry(primary: Controller, plane: MemoryPlane) -> None:
     assert primary.read(query) == [program]
 
 
-def test_defaults_are_read_only_when_asked_for(primary: Controller) -> None:
+def test_defaults_are_read_only_on_request(primary: Controller) -> None:
     defaults = primary.read(entity("table_entry { is_default_action: true }"))
     assert len(defaults) == 7
     assert [each.table_entry.table_id for each in defaults if each.table_entry.is_const] == [0x02000002]
     assert not any(each.table_entry.is_default_action for each in primary.read(entity("table_entry { }")))
 
 
-def test_declared_entries_are_read_and_only_the_constant_ones_stay(
+def test_declared_entries_are_read_and_only_constant_ones_stay(
     primary: Controller, plane: MemoryPlane
 ) -> None:
     constant = primary.read(entity("table_entry { table_id: 0x02000004 }"))

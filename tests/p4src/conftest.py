@@ -5,17 +5,19 @@ from collections.abc import Iterator
 import pytest
 
 from olafctl import paths
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
 from olafctl.wire.frames import Endpoint, mac_bits
 from olafctl.wire.layouts import CPU_PORT, Refusal
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
 from tests.p4src.frames import (
     CHILD,
+    ENGINE,
     FAR,
     LINK_PORT,
     NEIGHBOUR,
     NEIGHBOUR_PORT,
+    OTHER_LINK_PORT,
     SERVER,
     SERVER_PORT,
     STRANGER,
@@ -53,12 +55,18 @@ def address(endpoint: Endpoint) -> int:
 def vnp4_1() -> Iterator[NativeSwitch]:
     """VNP4₁: member 3 of cluster 5, whose model has four segments from index 20 on, with a worker id and in
     epoch 2; a worker without an id in cluster 6, whose model has one segment; one parameter server;
-    an engine below, with its address in cluster 5, and a worker of which only its place is known."""
+    two engines below, one with its address in cluster 5, and a worker of which only its place is known."""
     programmer = Programmer("vnp4_1")
     programmer.add("workers", address(WORKER), "assign", 5, 77, 20, 4, 3, 2, WORKER_PORT)
     programmer.add("workers", address(NEIGHBOUR), "assign", 6, 0, 24, 1, 0, 0, NEIGHBOUR_PORT)
-    programmer.add("parameter_servers", address(SERVER), "admit", SERVER_PORT)
-    programmer.add("links", LINK_PORT, "from_below")
+    programmer.add(
+        "parameter_servers", address(SERVER), "admit", SERVER_PORT, mac_bits(SERVER.mac), SERVER.port
+    )
+    programmer.add("workers", address(SERVER), "not_a_worker", SERVER_PORT)
+    programmer.add("parameter_servers", address(ENGINE), "admit", 0, mac_bits(ENGINE.mac), ENGINE.port)
+    programmer.add("workers", address(ENGINE), "not_a_worker", 0)
+    for port in (LINK_PORT, OTHER_LINK_PORT):
+        programmer.add("links", port, "from_below")
     programmer.add("workers", address(CHILD), "assign", 5, 0, 20, 4, 1, 2, LINK_PORT)
     programmer.add("workers", address(FAR), "elsewhere", SERVER_PORT)
     for reason in Refusal:

@@ -18,6 +18,9 @@ STRANGER = Endpoint("02:00:00:00:00:99", IPv4Address("10.0.0.99"), 5000)
 
 CHILD = Endpoint("02:00:00:00:00:77", IPv4Address("240.0.5.1"), layouts.UDP_PORT)
 """An engine below, as a member of the worker's cluster."""
+BETWEEN = Endpoint("02:00:00:00:00:78", IPv4Address("240.0.5.2"), layouts.UDP_PORT)
+"""An address between engines that none of them has."""
+ENGINE = Endpoint("02:00:00:00:00:fa", IPv4Address("10.0.0.250"), layouts.UDP_PORT)
 FAR = Endpoint("02:00:00:00:00:66", IPv4Address("10.0.0.66"), 40066)
 """A worker whose updates do not come by here."""
 
@@ -27,7 +30,7 @@ EPOCH = 2
 PLAIN = Ether(src=STRANGER.mac, dst=SERVER.mac)
 """An Ethernet header with addresses of its own, so that Scapy need not look for any."""
 
-WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT, LINK_PORT = 1, 2, 10, 3, 4
+WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT, LINK_PORT, OTHER_LINK_PORT = 1, 2, 10, 3, 4, 5
 
 
 def update(source: Endpoint = WORKER, destination: Endpoint = SERVER, values: int = 3) -> OlafFrame:

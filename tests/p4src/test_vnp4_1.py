@@ -1,5 +1,6 @@
 """VNP4₁, sentence by sentence (OLAF §4, §7): who sent this frame, and what is it?"""
 
+import itertools
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,14 +12,17 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import ARP, Dot1Q
 from scapy.packet import Raw
 
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import Exact
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind, Refusal
 from olaflab.frames import OlafFrame
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import Exact
 from tests.p4src.frames import (
+    BETWEEN,
     CHILD,
+    ENGINE,
+    EPOCH,
     FAR,
     IPV4,
     IPV4_CHECKSUM,
@@ -32,6 +36,7 @@ from tests.p4src.frames import (
     NEIGHBOUR,
     NEIGHBOUR_PORT,
     OLAF,
+    OTHER_LINK_PORT,
     PLAIN,
     SERVER,
     SERVER_PORT,
@@ -46,6 +51,7 @@ from tests.p4src.frames import (
     with_bytes,
     with_right_checksum,
 )
+from tests.packets.rule import FRAMES, TABLE, Fate, Frame, Name, Place, Verdict
 
 PORTS = {WORKER: WORKER_PORT, NEIGHBOUR: NEIGHBOUR_PORT, SERVER: SERVER_PORT, CHILD: LINK_PORT}
 SHIM = layouts.TUSER.size
@@ -79,7 +85,7 @@ def kind_of(switch: NativeSwitch, frame: OlafFrame, port: int) -> Kind:
     return Kind(to_queue(switch, frame.encode(), port)[0]["kind"])
 
 
-def test_updates_of_known_workers_go_to_the_queue_with_cluster_and_worker_id(vnp4_1: NativeSwitch) -> None:
+def test_updates_of_known_workers_get_cluster_and_worker_id(vnp4_1: NativeSwitch) -> None:
     frame = update().encode()
     shim, out = to_queue(vnp4_1, frame)
     assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.UPDATE, 5, 77)
@@ -87,7 +93,7 @@ def test_updates_of_known_workers_go_to_the_queue_with_cluster_and_worker_id(vnp
     assert out == frame
 
 
-def test_an_update_is_of_the_index_that_its_segment_has_in_the_cluster(vnp4_1: NativeSwitch) -> None:
+def test_an_update_is_of_its_segments_index_in_the_cluster(vnp4_1: NativeSwitch) -> None:
     for segment in range(4):
         shim, _ = to_queue(vnp4_1, replace(update(), segment=segment).encode())
         assert (shim["index"], shim["member"]) == (20 + segment, 3)
@@ -128,7 +134,7 @@ def test_worker_id_zero_means_the_five_tuple_crc32(vnp4_1: NativeSwitch) -> None
     assert shim["worker"] == zlib.crc32(five_tuple)
 
 
-def test_acks_of_the_parameter_server_carry_the_cluster_of_their_worker(vnp4_1: NativeSwitch) -> None:
+def test_acks_of_the_server_carry_the_cluster_of_their_worker(vnp4_1: NativeSwitch) -> None:
     frame = ack().encode()
     shim, out = to_queue(vnp4_1, frame, port=10)
     assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.ACK, 5, 77)
@@ -139,8 +145,8 @@ def test_acks_of_the_parameter_server_carry_the_cluster_of_their_worker(vnp4_1: 
     ("subject", "frame"),
     [
         ("an update of an unknown worker", update(STRANGER).encode()),
-        ("an update to what is no parameter server", update(WORKER, STRANGER).encode()),
-        ("an ack from what is no parameter server", ack(WORKER, STRANGER).encode()),
+        ("an update to a host that is not a parameter server", update(WORKER, STRANGER).encode()),
+        ("an ack from a host that is not a parameter server", ack(WORKER, STRANGER).encode()),
         ("an ack to an unknown worker", ack(STRANGER).encode()),
         ("another Olaf version", with_bytes(update().encode(), OLAF, b"\x21")),
         ("an unknown Olaf type", with_bytes(update().encode(), OLAF, b"\x17")),
@@ -165,7 +171,7 @@ def test_what_is_not_olaf_bypasses_byte_for_byte(vnp4_1: NativeSwitch, subject: 
     assert out == frame
 
 
-def test_truncated_frames_bypass_byte_for_byte_and_leave_no_stale_fields(vnp4_1: NativeSwitch) -> None:
+def test_truncated_frames_bypass_and_leave_no_stale_fields(vnp4_1: NativeSwitch) -> None:
     whole = update().encode()
     for length in range(1, OLAF + layouts.OLAF.size):
         shim, _ = to_queue(vnp4_1, whole)
@@ -175,7 +181,7 @@ def test_truncated_frames_bypass_byte_for_byte_and_leave_no_stale_fields(vnp4_1:
         assert out == whole[:length]
 
 
-def test_an_update_with_a_udp_checksum_loses_it_because_its_payload_may_change(vnp4_1: NativeSwitch) -> None:
+def test_an_update_loses_its_udp_checksum(vnp4_1: NativeSwitch) -> None:
     frame = update().encode()
     _, out = to_queue(vnp4_1, with_bytes(frame, UDP_CHECKSUM, b"\xab\xcd"))
     assert out == frame
@@ -212,7 +218,74 @@ def test_a_parameter_server_is_believed_at_its_own_port_only(
         assert refused(vnp4_1, Refusal.PORT, make(destination), port)
 
 
-@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8])
+CAST: dict[Name, tuple[Endpoint, int]] = {
+    Name.WORKER: (WORKER, WORKER_PORT),
+    Name.SERVER: (SERVER, SERVER_PORT),
+    Name.ENGINE: (ENGINE, 0),
+    Name.BETWEEN: (CHILD, LINK_PORT),
+    Name.UNUSED: (BETWEEN, 0),
+    Name.UNKNOWN: (STRANGER, 0),
+}
+"""The owners of the addresses here, and their places."""
+OWN = {Place.OWN, Place.LINK}
+TAKEN_FOR: dict[Verdict, set[Kind]] = {
+    Fate.PASSES: {Kind.BYPASS},
+    Fate.QUEUE: {Kind.UPDATE},
+    Fate.MEMBERS: {Kind.ACK, Kind.RESULT},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "kind"), [key for key in TABLE if key[0] in CAST and key[2] in FRAMES]
+)
+def test_the_rule_holds_at_every_port_and_link(
+    vnp4_1: NativeSwitch, name: Name, place: Place, kind: Frame
+) -> None:
+    source, own = CAST[name]
+    ports = {WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT} - {own}
+    if place is Place.BELOW:
+        ports = {LINK_PORT, OTHER_LINK_PORT} - {own}
+    elif place in OWN:
+        ports = {own}
+    verdict = TABLE[name, place, kind]
+    frames = {
+        Frame.UPDATE: [update(source), update(source, ENGINE)],
+        Frame.ANSWER: [ack(WORKER, source), result(WORKER, source)],
+        Frame.OTHER: [replace(update(source), frame_type=layouts.FrameType.INIT)],
+    }
+    for port, frame in itertools.product(ports, frames[kind]):
+        frame = replace(frame, epoch=EPOCH, count=1)
+        if verdict is Refusal.PORT:
+            assert refused(vnp4_1, Refusal.PORT, frame, port)
+            assert refused(vnp4_1, Refusal.PORT, replace(frame, epoch=9, count=9, flags=1), port)
+        else:
+            assert kind_of(vnp4_1, frame, port) in TAKEN_FOR[verdict]
+
+
+def test_an_update_to_a_foreign_destination_is_refused(vnp4_1: NativeSwitch) -> None:
+    """From below too: what is merged with it would go where its header says."""
+    for wrong in (replace(SERVER, mac=STRANGER.mac), replace(SERVER, port=41002)):
+        frame = replace(update(), source=replace(WORKER, port=layouts.UDP_PORT), destination=wrong)
+        assert refused(vnp4_1, Refusal.DESTINATION, frame, WORKER_PORT)
+        assert refused(vnp4_1, Refusal.DESTINATION, replace(frame, count=5), LINK_PORT)
+
+
+def test_snap_hides_nothing(vnp4_1: NativeSwitch) -> None:
+    """Hosts may take what is in it for Ethernet II's; other frames with a length are none of the engine's."""
+    frame = update().encode()
+    for head in ("aaaa03000000", "aaaa030000f8"):
+        payload = bytes.fromhex(head) + frame[12:]
+        hidden = frame[:12] + len(payload).to_bytes(2, "big") + payload
+        assert refused(vnp4_1, Refusal.TAG, hidden, NEIGHBOUR_PORT)
+    for head in ("424203000000", "aaaa0300000c", "fefe03831b01"):
+        payload = bytes.fromhex(head) + bytes(60)
+        other = frame[:12] + len(payload).to_bytes(2, "big") + payload
+        assert to_queue(vnp4_1, other, NEIGHBOUR_PORT)[1] == other
+    for length in range(14, 22):
+        assert to_queue(vnp4_1, hidden[:length], NEIGHBOUR_PORT)[1] == hidden[:length]
+
+
+@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_what_is_under_a_tag_of_no_vlan_is_refused(vnp4_1: NativeSwitch, ether_type: int) -> None:
     """A host takes such tags off; those of VLANs are not the engine's, whatever is under them."""
     frame = update().encode()
@@ -249,14 +322,14 @@ def test_other_traffic_in_the_name_of_a_member_is_refused_too(
         assert out == QUEUE_PORT
 
 
-def test_a_worker_that_is_elsewhere_is_believed_where_its_frames_would_come_from(
+def test_a_worker_elsewhere_is_valid_where_its_frames_come_from(
     vnp4_1: NativeSwitch,
 ) -> None:
     assert refused(vnp4_1, Refusal.PORT, update(FAR), WORKER_PORT)
     assert kind_of(vnp4_1, update(FAR), SERVER_PORT) == Kind.BYPASS
 
 
-def test_a_link_from_below_may_bring_any_worker_s_update_but_no_server_s_or_engine_s(
+def test_a_link_from_below_may_bring_only_workers_updates(
     vnp4_1: NativeSwitch,
 ) -> None:
     """A worker that moved has left updates behind in the engine that it moved from."""
@@ -267,7 +340,9 @@ def test_a_link_from_below_may_bring_any_worker_s_update_but_no_server_s_or_engi
 
 
 def test_only_an_engine_below_may_count_others_in(vnp4_1: NativeSwitch) -> None:
-    for count, flags in ((0, 0), (2, 0), (65535, 0), (1, Flag.AGGREGATED), (3, Flag.AGGREGATED)):
+    summed = Flag.SUMMED
+    assert kind_of(vnp4_1, replace(update(), flags=summed), WORKER_PORT) == Kind.UPDATE
+    for count, flags in ((0, 0), (2, 0), (65535, 0), (1, 1), (3, 1), (1, Flag.STATUS), (1, 8), (2, summed)):
         merged = replace(update(), count=count, flags=flags)
         assert refused(vnp4_1, Refusal.MERGED, merged)
         assert kind_of(vnp4_1, merged, LINK_PORT) == Kind.UPDATE

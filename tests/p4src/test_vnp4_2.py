@@ -8,11 +8,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
-from olafctl.p4.switch.native import NativeSwitch
 from olafctl.wire import layouts
 from olafctl.wire.frames import ipv4_checksum, pack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, FrameType, Kind
 from olaflab.frames import OlafFrame
+from olafswitch.p4.switch.native import NativeSwitch
 from tests.p4src.frames import (
     NEIGHBOUR,
     NEIGHBOUR_PORT,
@@ -46,12 +46,12 @@ def from_queue(kind: Kind, frame: bytes, cluster: int = 5, src: int = 0, dst: in
     return pack(layouts.TUSER, values) + frame
 
 
-def test_the_outgoing_update_is_forwarded_unmodified_to_the_parameter_server(vnp4_2: NativeSwitch) -> None:
+def test_the_outgoing_update_is_forwarded_unmodified(vnp4_2: NativeSwitch) -> None:
     frame = update().encode()
     assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.UPDATE, frame)) == [(SERVER_PORT, frame)]
 
 
-def test_an_ack_reaches_exactly_the_members_of_its_cluster_with_status(
+def test_an_ack_reaches_exactly_the_members_of_its_cluster(
     vnp4_2: NativeSwitch,
 ) -> None:
     sent = ack()
@@ -81,7 +81,7 @@ def test_lengths_and_checksum_of_an_ack_with_status_are_right(vnp4_2: NativeSwit
         ({"slots": 4, "active_clusters": 0}, "ours"),  # nothing is active there
     ],
 )
-def test_of_two_engines_the_one_with_fewer_slots_an_active_index_is_reported(
+def test_of_two_engines_the_one_with_fewer_slots_is_reported(
     vnp4_2: NativeSwitch, upstream: dict[str, int], kept: str
 ) -> None:
     status = {"occupancy": 3, "flags": 0, **upstream}
@@ -90,7 +90,7 @@ def test_of_two_engines_the_one_with_fewer_slots_an_active_index_is_reported(
     assert OlafFrame.decode(copy).status == (STATUS if kept == "ours" else status)
 
 
-def test_a_completed_round_is_broadcast_to_the_members_from_the_address_that_they_sent_to(
+def test_a_completed_round_comes_from_its_servers_address(
     vnp4_2: NativeSwitch,
 ) -> None:
     completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
@@ -102,7 +102,7 @@ def test_a_completed_round_is_broadcast_to_the_members_from_the_address_that_the
         assert copy == expected.encode()
 
 
-def test_a_child_engine_s_completed_round_goes_to_its_parent_as_an_update(vnp4_2: NativeSwitch) -> None:
+def test_a_child_engines_completed_round_goes_to_its_parent(vnp4_2: NativeSwitch) -> None:
     completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
     [(port, out)] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, completed.encode(), cluster=7))
     source = replace(NEIGHBOUR, ip=STRANGER.ip)
@@ -117,11 +117,11 @@ def test_a_parent_s_result_goes_to_the_members(vnp4_2: NativeSwitch) -> None:
     ]
 
 
-def test_a_completed_round_of_a_cluster_without_members_is_dropped(vnp4_2: NativeSwitch) -> None:
+def test_a_completed_round_without_members_is_dropped(vnp4_2: NativeSwitch) -> None:
     assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, update().encode(), cluster=8)) == []
 
 
-def test_an_ack_of_a_cluster_without_a_group_goes_to_its_worker_alone(vnp4_2: NativeSwitch) -> None:
+def test_an_ack_of_a_cluster_without_a_group_goes_to_its_worker(vnp4_2: NativeSwitch) -> None:
     sent = ack()
     expected = replace(sent, flags=int(Flag.STATUS), status=STATUS).encode()
     out = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode(), cluster=9))
@@ -162,7 +162,7 @@ def test_a_packet_out_leaves_by_its_port(vnp4_2: NativeSwitch) -> None:
     assert out == [(4, frame)]
 
 
-def test_what_comes_in_by_a_front_port_or_without_a_whole_shim_is_dropped(vnp4_2: NativeSwitch) -> None:
+def test_frames_of_front_ports_or_without_a_shim_are_dropped(vnp4_2: NativeSwitch) -> None:
     frame = from_queue(Kind.ACK, ack().encode())
     assert vnp4_2.process(WORKER_PORT, frame) == []
     for length in range(1, layouts.TUSER.size):

@@ -13,24 +13,35 @@ import pytest
 from olafctl.control.deploy import deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of, pick
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import registry, testbeds
+from tests.packets import mixed
 from tests.packets.live import Live
 
 NAMED = os.environ.get("OLAF_TEST_DEPLOYMENT")
-TARGETS = ("deployed",) if NAMED else ("twin", "software", "bmv2", "opennic-sim")
+TARGETS = registry.names()
+MIXED = [int(seed) for seed in os.environ.get("OLAF_MIXED", "1,2").split(",")]
+"""Seeds of the testbeds of all modes that are deployed, too."""
+BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "software") for seed in MIXED]
 SLOW = {"opennic-sim": "OLAF_BOX"}
 """Targets that take some minutes, and what must be set for the suite to test them."""
+CARDS = ("opennic", "opennic-sim")
+"""Targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
 
 
-@pytest.fixture(scope="session", params=TARGETS)
+@pytest.fixture(
+    scope="session",
+    params=["deployed"] if NAMED else BEDS,
+    ids=lambda given: given if NAMED else given[given[0] == "testbed"],
+)
 def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The store of a running deployment."""
     if NAMED:
         yield pick(NAMED)
         return
-    with _deployed("testbed.yaml", request.param, tmp_path_factory) as store:
+    bed, target = request.param
+    with _deployed(bed, target, tmp_path_factory) as store:
         yield store
 
 
@@ -51,7 +62,7 @@ def live(session: Live) -> Iterator[Live]:
     scope="session",
     params=["deployed"]
     if NAMED
-    else [(bed, target) for target in ("twin", "software", "bmv2") for bed in SEVERAL],
+    else [(bed, target) for target in TARGETS if target not in CARDS for bed in SEVERAL],
     ids=lambda given: given if NAMED else "-".join(given),
 )
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
@@ -63,7 +74,7 @@ def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
             yield live
         return
     bed, target = request.param
-    with _deployed(f"{bed}.yaml", target, tmp_path_factory) as store, _seen(store) as live:
+    with _deployed(bed, target, tmp_path_factory) as store, _seen(store) as live:
         yield live
 
 
@@ -87,8 +98,12 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
     state = folders.mktemp("s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(state))
-        path = Path(__file__).parent / bed
-        testbed = testbeds.load(path, f"target: {target}\n{path.read_text()}")
+        path = Path(__file__).parent / f"{bed}.yaml"
+        name, _, seed = bed.partition("mixed-")
+        text = path.read_text() if name else mixed.testbed(int(seed))
+        testbed = testbeds.load(path, f"target: {target}\n{text}")
+        if problems := registry.get(target).problems(testbed, folder_of(testbed.name)):
+            pytest.skip(f"the target {target} cannot run it here: {problems[0]}")
         deploy(testbed, lambda step: None)
         store = Store(folder_of(testbed.name))
         try:
@@ -118,10 +133,8 @@ def _undisturbed(session: Live) -> Iterator[Live]:
     session.assert_conserved()
 
 
-def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1) -> None:
+def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1, merging: bool = True) -> None:
     """Skip a test when the deployed testbed is too small for it."""
     if live.testbed.root.slots < slots:
         pytest.skip(f"needs {slots} slots")
-    found = [cluster for cluster in live.asynchronous if len(cluster.workers) >= workers]
-    if len(found) < clusters:
-        pytest.skip(f"needs {clusters} clusters of {workers} workers")
+    live.cluster(workers, clusters - 1, merging=merging)

@@ -21,16 +21,16 @@ from scapy.packet import Packet
 from olafctl.control import devices
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
-from olafctl.daemon.once import Once
-from olafctl.membership.model import Cluster, Host, Member, default_mac
-from olafctl.p4runtime.entities import TableEntry
-from olafctl.ports.host import HostPort, open_host_port
+from olafctl.daemon.local_client import LocalClient
+from olafctl.membership.model import Cluster, Host, Member
 from olafctl.queue.registers import DISPOSITIONS, Command
 from olafctl.targets.interface import Registers, Running, device_name, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
+from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.ports.host import HostPort, open_host_port
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -77,18 +77,28 @@ class Live:
         return self.testbed.parameter_servers[0]
 
     @property
-    def asynchronous(self) -> Sequence[Cluster]:
-        """The clusters whose members send to the parameter server, without rounds."""
-        return [
-            cluster for cluster in self.testbed.clusters if self.testbed.mode_of(cluster) is not Mode.ISWITCH
-        ]
+    def merging(self) -> Sequence[Cluster]:
+        """The clusters of which every engine merges all updates."""
+        return [cluster for cluster in self.testbed.clusters if self._merges(cluster)]
 
-    def cluster(self, workers: int, nth: int = 0) -> Cluster:
-        """The ``nth`` cluster of at least so many workers, of those that have no rounds. Skips the test when
-        there are fewer."""
-        fitting = [cluster for cluster in self.asynchronous if len(cluster.workers) >= workers]
+    @property
+    def served(self) -> Sequence[Cluster]:
+        """The clusters whose members send to the parameter server: their updates are merged, or not."""
+        return [each for each in self.testbed.clusters if not self.testbed.mode_of(each).sums]
+
+    def _merges(self, cluster: Cluster) -> bool:
+        engines = self.testbed.engines
+        modes = {engine.mode_of(cluster) for engine in engines}
+        rewards = {engine.reward_of(cluster) for engine in engines}
+        return modes == {Mode.OLAF} and rewards == {None} and cluster.staleness_bound is None
+
+    def cluster(self, workers: int, nth: int = 0, *, merging: bool = True) -> Cluster:
+        """The ``nth`` cluster of at least so many workers, of those that merge, or of all that are served.
+        Skips the test when there are fewer."""
+        of = self.merging if merging else self.served
+        fitting = [cluster for cluster in of if len(cluster.workers) >= workers]
         if nth >= len(fitting):
-            pytest.skip(f"needs {nth + 1} clusters of {workers} workers without rounds")
+            pytest.skip(f"needs {nth + 1} clusters of {workers} workers{' of mode olaf' * merging}")
         return fitting[nth]
 
     @property
@@ -98,12 +108,11 @@ class Live:
     @property
     def engine(self) -> Host:
         """Where members of iswitch clusters send to."""
-        address = self.testbed.root.address
-        assert address is not None
-        return Host("engine", 0, default_mac(address), address, self.testbed.udp_port)
+        assert self.testbed.engine_host is not None
+        return self.testbed.engine_host
 
     def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
-        """A cluster of mode iswitch. Skips the test when there is none of that size, or several engines share
+        """A cluster of mode iswitch. Skips the test when none has that size, or several engines share
         in its rounds."""
         assert self.registers is not None
         for cluster in self.testbed.clusters:
@@ -116,7 +125,7 @@ class Live:
     def reset_rounds(self) -> None:
         """Discard every partial sum and forget every round, in every engine."""
         for cluster in self.testbed.clusters:
-            if self.testbed.mode_of(cluster) is Mode.ISWITCH:
+            if self.testbed.mode_of(cluster).sums:
                 for registers in self.queues.values():
                     registers.command(Command.RESET, cluster.first, last_index(cluster))
 
@@ -126,7 +135,7 @@ class Live:
 
     def ask(self, call: str, **fields: Any) -> Any:
         """A change of clusters or members, made as by a command where no daemon runs."""
-        return Once(self.store).call(call, **fields)
+        return LocalClient(self.store).call(call, **fields)
 
     # Frames in and out
 
@@ -218,11 +227,10 @@ class Live:
 
     @contextmanager
     def configured(self, *clusters: Cluster, **values: Any) -> Iterator[None]:
-        """Inside, the indices of ``clusters`` have other settings; all that are not of mode iswitch, when
-        none is given."""
+        """Inside, the indices of ``clusters`` have other settings; all that merge, when none is given."""
         registers = self.registers
         before = registers.settings()
-        chosen = clusters or self.asynchronous
+        chosen = clusters or self.merging
         try:
             for part in before:
                 for cluster in chosen:

@@ -24,19 +24,19 @@ def status_after(live: Live, clusters: int) -> Got:
     return at(arrived, worker)[0]
 
 
-def test_an_ack_tells_how_many_updates_wait_and_how_many_could(live: Live) -> None:
+def test_an_ack_carries_waiting_updates_and_free_slots(live: Live) -> None:
     """The ACK delivers Q_n and Q_max."""
     slots = live.testbed.root.slots
-    waiting = min(len([cluster for cluster in live.asynchronous if cluster.workers]), slots)
+    waiting = min(len([cluster for cluster in live.merging if cluster.workers]), slots)
     needs(live)
     assert status_after(live, 0).status.occupancy == 0
     got = status_after(live, waiting)
     assert (got.status.occupancy, got.status.slots) == (waiting, slots)
 
 
-def test_an_ack_tells_how_many_clusters_are_active(live: Live) -> None:
+def test_an_ack_carries_the_number_of_active_clusters(live: Live) -> None:
     """It delivers N, the number of clusters that sent within the window."""
-    sending = len([cluster for cluster in live.asynchronous if cluster.workers])
+    sending = len([cluster for cluster in live.merging if cluster.workers])
     needs(live)
     with live.settings(active_window=LONG):
         assert status_after(live, sending).status.active_clusters == sending

@@ -12,9 +12,9 @@ from tests.packets.live import DEADLINE, Live, udp
 
 
 @pytest.mark.parametrize("action", [b"\x01", b"\x03\x00\x00\x00\x05", b""])
-def test_reserved_tos_is_punted_with_its_port_and_goes_nowhere_else(live: Live, action: bytes) -> None:
-    needs(live)
-    worker = live.cluster(1).workers[0]
+def test_reserved_tos_is_punted_with_its_port_only(live: Live, action: bytes) -> None:
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     message = udp(worker, live.server, 20301) / Raw(action)
     message[IP].tos = live.testbed.control_tos
     sent = bytes(whole(message))
@@ -26,8 +26,8 @@ def test_reserved_tos_is_punted_with_its_port_and_goes_nowhere_else(live: Live, 
 
 
 def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     message = update(live, worker, gradient(1))
     message[IP].tos = live.testbed.control_tos
     del message[IP].chksum
@@ -40,8 +40,8 @@ def test_even_an_update_with_the_reserved_tos_is_punted(live: Live) -> None:
 
 def test_the_control_plane_answers_by_packet_out(live: Live) -> None:
     """A packet-out leaves by the port it names, unchanged."""
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     answer = bytes(udp(live.server, worker, worker.udp_port) / Raw(b"\x08"))
     with devices.controlling(live.running) as sessions:
         for block in (VNP4_1, VNP4_2):

@@ -1,5 +1,7 @@
 """FIFO mode (OLAF §8.1): the classical queue that does no aggregation, in the same memory."""
 
+import pytest
+
 from olafctl.queue.registers import rate_word
 from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
@@ -27,7 +29,7 @@ def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     assert counted["dropped_full"] == 3
 
 
-def test_the_reward_rule_is_no_matter_to_fifo(live: Live) -> None:
+def test_fifo_ignores_the_reward_rule(live: Live) -> None:
     needs(live, workers=2, slots=2)
     first, second = live.cluster(2).workers[:2]
     sent = [update(live, first, gradient(1), reward=100.0), update(live, second, gradient(2), reward=-100.0)]
@@ -35,6 +37,19 @@ def test_the_reward_rule_is_no_matter_to_fifo(live: Live) -> None:
         with live.held():
             live.exchange((first, sent[0]), (second, sent[1]))
         assert live.arrivals() == {live.server.port: [bytes(frame) for frame in sent]}
+
+
+def test_a_cluster_of_mode_fifo_merges_nothing(live: Live) -> None:
+    """Beside others that do: the mode is each cluster's own."""
+    needs(live, slots=2)
+    clusters = [each for each in live.served if live.testbed.mode_of(each) is Mode.FIFO]
+    workers = next((each.workers[:2] for each in clusters if len(each.workers) > 1), None)
+    if workers is None:
+        pytest.skip("needs a cluster of mode fifo with 2 workers")
+    sent = [(worker, update(live, worker, gradient(nth))) for nth, worker in enumerate(workers)]
+    with live.held():
+        live.exchange(*sent)
+    assert live.arrivals() == {live.server.port: [bytes(frame) for _, frame in sent]}
 
 
 def test_back_in_olaf_mode_updates_merge_again(live: Live) -> None:

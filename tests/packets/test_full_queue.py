@@ -7,7 +7,7 @@ from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
 
-def test_a_full_queue_drops_an_update_of_a_cluster_that_has_none_waiting(live: Live) -> None:
+def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> None:
     """The queue only drops an incoming update if it is full and holds no update of the same cluster."""
     slots = live.testbed.root.slots
     needs(live, clusters=slots + 1)

@@ -9,7 +9,7 @@ from olafctl.wire import layouts
 from olafctl.wire.layouts import Refusal
 from tests.packets.conftest import needs
 from tests.packets.frames import ack, at, gradient, update, whole
-from tests.packets.live import Live
+from tests.packets.live import STRANGER_MAC, Live
 
 HEADERS = layouts.GRADIENT_OFFSET
 OLAF = HEADERS - layouts.OLAF.size
@@ -35,7 +35,7 @@ def test_a_frame_cut_within_its_headers_bypasses_as_it_is(live: Live, length: in
 
 
 @pytest.mark.parametrize("length", [HEADERS, HEADERS + 1, HEADERS + 63, HEADERS + 64])
-def test_an_update_shorter_than_its_length_says_is_counted_and_dropped(live: Live, length: int) -> None:
+def test_an_update_shorter_than_its_length_is_dropped(live: Live, length: int) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     cut = bytes(update(live, worker, gradient(1, 40)))[:length]
@@ -45,7 +45,7 @@ def test_an_update_shorter_than_its_length_says_is_counted_and_dropped(live: Liv
     assert_serves(live)
 
 
-def test_an_update_longer_than_its_length_says_is_counted_and_dropped(live: Live) -> None:
+def test_an_update_longer_than_its_length_is_dropped(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with live.counting() as counted:
@@ -66,7 +66,7 @@ def test_an_update_larger_than_a_slot_is_counted_and_dropped(live: Live) -> None
     assert_serves(live)
 
 
-def test_an_update_of_another_length_than_the_waiting_one_is_counted_and_dropped(live: Live) -> None:
+def test_an_update_of_another_length_is_counted_and_dropped(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     waiting = update(live, first, gradient(1, 40))
@@ -104,7 +104,7 @@ def _broken(frame: Packet, field: str, value: int) -> Packet:
         (Refusal.TTL, "ttl", 0),
     ],
 )
-def test_a_header_that_the_receiver_would_drop_takes_no_sum_with_it(
+def test_a_header_the_receiver_would_drop_takes_no_sum_with_it(
     live: Live, reason: Refusal, field: str, value: int
 ) -> None:
     """A good worker's update waits; the broken one has the newer gen_time and would give its header."""
@@ -119,6 +119,23 @@ def test_a_header_that_the_receiver_would_drop_takes_no_sum_with_it(
     with live.refusing() as refused:
         assert live.exchange((live.server, _broken(ack(live, good, gradient(1)), field, value))) == {}
     assert refused == {reason: 1}
+
+
+@pytest.mark.parametrize("wrong", ["mac", "dport"])
+def test_a_wrong_destination_takes_no_sum_with_it(live: Live, wrong: str) -> None:
+    """The newer update's header would be that of the merged frame, and its receiver would drop it."""
+    needs(live, workers=2)
+    good, bad = live.cluster(2).workers[:2]
+    waiting = update(live, good, gradient(1), gen_time=100)
+    broken = update(live, bad, gradient(2), gen_time=200)
+    if wrong == "mac":
+        broken[Ether].dst = STRANGER_MAC
+    else:
+        broken[UDP].sport, broken[UDP].dport = live.testbed.udp_port, 41002
+    with live.counting() as counted, live.refusing() as refused, live.held():
+        live.exchange((good, waiting), (bad, whole(broken)))
+    assert live.arrivals() == {live.server.port: [bytes(waiting)]}
+    assert (counted["in_updates"], refused) == (1, {Refusal.DESTINATION: 1})
 
 
 @pytest.mark.parametrize("length", [34, 42, HEADERS - 1])

@@ -20,15 +20,16 @@ def moved(live: Live) -> Iterator[tuple[Member, Cluster, Cluster]]:
     live.ask("MoveWorker", worker=home.workers[0].name, cluster=home.name)
 
 
-def reached(live: Live, worker: Member, seq: int) -> list[str]:
-    """The workers who get a copy of an ACK to ``worker``."""
-    arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
+def reached(live: Live, worker: Member, seq: int, cluster: Cluster | None = None) -> list[str]:
+    """The workers who get a copy of an ACK to ``worker``, which is in ``cluster`` now."""
+    epoch = (cluster or live.testbed.cluster_of(worker)).epoch
+    arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq, epoch=epoch)))
     everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
     assert all(frame.olaf.seq == seq for _, frames in everyone for frame in frames)
     return [other.name for other, frames in everyone for _ in frames]
 
 
-def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
+def test_after_the_write_the_old_group_does_not_reach_the_worker(
     live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     worker, home, other = moved
@@ -37,7 +38,7 @@ def test_after_the_write_returns_the_old_group_reaches_the_worker_no_more(
     assert sorted(reached(live, home.workers[1], 1)) == sorted(stays)
     expected = sorted([worker.name, *(member.name for member in other.workers)])
     assert sorted(reached(live, other.workers[0], 2)) == expected
-    assert sorted(reached(live, worker, 3)) == expected
+    assert sorted(reached(live, worker, 3, other)) == expected
 
 
 def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
@@ -48,7 +49,8 @@ def test_updates_of_a_moved_worker_merge_with_its_new_cluster(
     companion = other.workers[0]
     with live.held():
         live.exchange(
-            (companion, update(live, companion, gradient(1))), (worker, update(live, worker, gradient(2)))
+            (companion, update(live, companion, gradient(1))),
+            (worker, update(live, worker, gradient(2), epoch=other.epoch)),
         )
     [got] = at(live.arrivals(), live.server)
     assert got.values.tobytes() == (gradient(1) + gradient(2)).tobytes()
@@ -107,7 +109,7 @@ def next_copy(live: Live, worker: Member, timeout: float = DEADLINE) -> int | No
     return None
 
 
-def test_traffic_flows_while_a_worker_moves_and_it_gets_nothing_of_its_old_group_afterwards(
+def test_a_moved_worker_gets_nothing_of_its_old_group(
     live: Live, moved: tuple[Member, Cluster, Cluster]
 ) -> None:
     """Nothing lost, nothing delivered to the old group after the write returns.
@@ -180,6 +182,8 @@ def test_nothing_is_lost_while_workers_move(live: Live, moved: tuple[Member, Clu
 def test_updates_flow_while_workers_move(live: Live, moved: tuple[Member, Cluster, Cluster]) -> None:
     """Every update sent meanwhile arrives, alone or merged."""
     worker, home, other = moved
+    if home.epoch != other.epoch:
+        pytest.skip("needs two clusters of one epoch")
     sent = 0
     with live.counting() as counted:
         for name in (other.name, home.name, other.name):

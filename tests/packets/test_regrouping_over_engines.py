@@ -44,16 +44,16 @@ def move(tree: Live) -> Iterator[Move]:
 
 def _move(tree: Live) -> Move:
     engine_of = Topology(tree.testbed).home
-    for home in tree.asynchronous:
+    for home in tree.merging:
         for worker in home.workers:
-            for other in tree.asynchronous:
+            for other in tree.merging:
                 apart = [member for member in other.workers if engine_of(member) != engine_of(worker)]
                 if other is not home and len(home.workers) > 1 and apart:
                     return Move(tree, worker, home, other, apart[0])
     pytest.skip("needs two clusters with workers at different engines")
 
 
-def test_its_updates_merge_with_those_of_its_new_cluster_where_they_meet(tree: Live, move: Move) -> None:
+def test_its_updates_merge_with_those_of_its_new_cluster(tree: Live, move: Move) -> None:
     move.carry_out()
     one, other = gradient(1), gradient(2)
     with tree.held(root(tree)):
@@ -65,7 +65,7 @@ def test_its_updates_merge_with_those_of_its_new_cluster_where_they_meet(tree: L
     assert merged.values.tobytes() == (one + other).tobytes()
 
 
-def test_acks_of_its_new_cluster_reach_it_and_those_of_its_old_one_do_not(tree: Live, move: Move) -> None:
+def test_acks_of_its_new_cluster_reach_it_and_old_ones_do_not(tree: Live, move: Move) -> None:
     move.carry_out()
     stayed = [member for member in move.home.workers if member != move.worker]
     joined = [*move.other.workers, move.worker]

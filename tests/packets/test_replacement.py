@@ -6,7 +6,7 @@ from tests.packets.frames import at, gradient, update
 from tests.packets.live import Live
 
 
-def test_a_newer_update_replaces_the_waiting_one_of_the_same_worker(live: Live) -> None:
+def test_a_newer_update_replaces_the_waiting_one_of_its_worker(live: Live) -> None:
     """The acceleration engine replaces the older update in the queue by the new one."""
     needs(live)
     worker = live.cluster(1).workers[0]

@@ -37,7 +37,7 @@ def meet(live: Live, waiting: float, arriving: float, enable: int = 1) -> tuple[
         (-500.0, "dropped", 100.0),
     ],
 )
-def test_comparable_rewards_aggregate_higher_replaces_lower_is_dropped(
+def test_comparable_rewards_aggregate_and_others_do_not(
     live: Live, arriving: float, fate: str, reward: float
 ) -> None:
     """If the difference is within a predefined threshold, the gradients are aggregated. If the incoming

@@ -8,11 +8,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
-from olafctl.errors import BadInput
 from olafctl.membership.model import Cluster, Member
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, FrameType
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput
 from tests.packets.frames import Got, Gradient, at, contribution, gradient
 from tests.packets.live import Arrivals, Live
 
@@ -98,7 +98,7 @@ def test_each_engine_sums_up_its_members_and_the_root_broadcasts(tree: Live, clu
         assert (grown["in_updates"], grown["out_updates"]) == (own + children, min(own + children, 1))
 
 
-def test_nothing_goes_up_before_all_members_below_have_contributed(tree: Live, cluster: Cluster) -> None:
+def test_only_complete_rounds_from_below_go_up(tree: Live, cluster: Cluster) -> None:
     """One of the lower engine's members is missing: the root gets what its own and the others' send."""
     topology = Topology(tree.testbed)
     top = topology.top(cluster)
@@ -116,7 +116,7 @@ def test_nothing_goes_up_before_all_members_below_have_contributed(tree: Live, c
     assert len(results(tree, cluster, tree.exchange(*sent_by(tree, [missing], 1)))) == 1
 
 
-def test_a_contribution_that_is_sent_again_stops_at_its_own_engine(tree: Live, cluster: Cluster) -> None:
+def test_a_repeated_contribution_stops_at_its_own_engine(tree: Live, cluster: Cluster) -> None:
     topology = Topology(tree.testbed)
     worker = from_below(tree, cluster)[0]
     with tree.counting(topology.home(worker)) as counted:

@@ -63,7 +63,7 @@ def test_generation_times_are_compared_across_their_wrap(live: Live) -> None:
     ("reason", "fields"),
     [(Refusal.SEGMENT, {"segment": 2}), (Refusal.SEGMENT, {"segment": 65535}), (Refusal.EPOCH, {"epoch": 6})],
 )
-def test_what_is_no_part_of_the_job_is_refused_and_counted(
+def test_what_is_not_part_of_the_job_is_refused_and_counted(
     live: Live, reason: Refusal, fields: dict[str, int]
 ) -> None:
     """A segment beyond the model, and a frame of an earlier run on the same address."""
@@ -73,7 +73,7 @@ def test_what_is_no_part_of_the_job_is_refused_and_counted(
     assert (counted["in_updates"], refused) == (0, {reason: 1})
 
 
-def test_segments_of_different_length_are_fine_in_different_indices(live: Live) -> None:
+def test_segments_of_different_length_fit_different_indices(live: Live) -> None:
     """The last segment is shorter than the others."""
     cluster = _wide(live)
     worker = cluster.workers[0]
@@ -87,7 +87,7 @@ def test_segments_of_different_length_are_fine_in_different_indices(live: Live) 
 
 
 def _wide(live: Live) -> Cluster:
-    for cluster in live.asynchronous:
+    for cluster in live.merging:
         if cluster.segments == 2 and len(cluster.workers) >= 2:
             return cluster
     pytest.skip("needs a cluster of mode olaf with 2 workers and 2 segments")

@@ -28,10 +28,10 @@ class Group:
 
 
 def group(tree: Live) -> Group:
-    """The first whose others are at other engines, else the first. Skips the test when there is none."""
+    """The first whose others are at other engines, else the first. Skips the test without one."""
     topology = Topology(tree.testbed)
     found = []
-    for cluster in tree.asynchronous:
+    for cluster in tree.merging:
         for engine in tree.testbed.engines[1:]:
             here = [worker for worker in cluster.workers if topology.home(worker) == engine.name]
             apart = [worker for worker in cluster.workers if worker not in here]
@@ -53,7 +53,7 @@ def received(tree: Live) -> list[Got]:
     return at(tree.arrivals(), tree.server)
 
 
-def test_an_update_aggregated_at_one_engine_is_aggregated_again_at_the_next(tree: Live) -> None:
+def test_an_aggregated_update_is_aggregated_again_at_the_next(tree: Live) -> None:
     """Frames that crossed one engine are merged by the next like any other: counts add up, sums are exact."""
     found = group(tree)
     first, second = found.pair
@@ -106,7 +106,7 @@ def test_an_aggregated_update_is_never_replaced(tree: Live) -> None:
     assert (above["merged"], above["replaced_worker"]) == (1, 0)
 
 
-def test_an_update_that_nothing_was_added_to_is_replaced_at_the_next_engine_too(tree: Live) -> None:
+def test_a_single_update_is_replaced_at_the_next_engine_too(tree: Live) -> None:
     """The newer update of the same worker supersedes the older one, wherever that waits."""
     found = group(tree)
     worker = found.pair[0]
@@ -121,7 +121,7 @@ def test_an_update_that_nothing_was_added_to_is_replaced_at_the_next_engine_too(
 
 def test_an_ack_reaches_exactly_the_members_wherever_they_are(tree: Live) -> None:
     """One copy goes down to each engine that has members, and each of these gets one, addressed to it."""
-    for cluster in tree.asynchronous:
+    for cluster in tree.merging:
         for answered in cluster.workers:
             sent = ack(tree, answered, gradient(answered.number))
             arrived = tree.exchange((tree.server, sent))
@@ -131,7 +131,7 @@ def test_an_ack_reaches_exactly_the_members_wherever_they_are(tree: Live) -> Non
                 assert [each.frame for each in got] == [bytes(delivered(sent, worker, got[0].status))]
 
 
-def test_an_ack_carries_the_status_of_the_tightest_queue_on_its_way(tree: Live) -> None:
+def test_an_ack_carries_the_tightest_queues_status(tree: Live) -> None:
     """Of several engines' queues the one with the fewest slots for each active cluster counts."""
     topology = Topology(tree.testbed)
     found = group(tree)

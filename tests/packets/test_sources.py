@@ -13,7 +13,6 @@ from olafctl.control.status import status
 from olafctl.targets.interface import device_name
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Flag, Refusal
-from olafctl.wire.modes import Mode
 from tests.packets.conftest import needs
 from tests.packets.frames import ack, gradient, update, whole
 from tests.packets.live import BROADCAST, Live
@@ -28,8 +27,8 @@ def other_ports(live: Live, port: int) -> list[int]:
 @pytest.mark.parametrize("source_port", [None, 1, 53])
 def test_an_update_in_another_worker_s_name_is_refused(live: Live, source_port: int | None) -> None:
     """From whatever port and UDP port; the worker's own next one is served."""
-    needs(live)
-    victim = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    victim = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, victim.port)
     named = victim if source_port is None else replace(victim, udp_port=source_port)
     with live.counting() as counted, live.refusing() as refused, live.held():
@@ -46,18 +45,18 @@ def test_an_update_in_another_worker_s_name_is_refused(live: Live, source_port: 
     [{"count": 65535}, {"count": 0}, {"flags": Flag.AGGREGATED}, {"count": 3, "flags": Flag.AGGREGATED}],
 )
 def test_a_worker_may_not_say_that_it_speaks_for_several(live: Live, fields: dict[str, int]) -> None:
-    """There is no engine behind its port that could have merged anything."""
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    """No engine is behind its port that could have merged anything."""
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     with live.counting() as counted, live.refusing() as refused:
         assert live.exchange((worker, update(live, worker, gradient(1), **fields))) == {}
     assert (counted["in_updates"], refused) == (0, {Refusal.MERGED: 1})
 
 
-def test_an_ack_in_the_server_s_name_reaches_nobody(live: Live) -> None:
+def test_an_ack_in_the_server_s_name_reaches_no_host(live: Live) -> None:
     """Forged weights would otherwise go to every member."""
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     ports = other_ports(live, live.server.port)
     with live.refusing() as refused:
         for port in ports:
@@ -67,11 +66,11 @@ def test_an_ack_in_the_server_s_name_reaches_nobody(live: Live) -> None:
     assert live.exchange((live.server, ack(live, worker, gradient(1))))
 
 
-@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8])
+@pytest.mark.parametrize("ether_type", [0x8100, 0x88A8, 0x9100])
 def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
     """Hosts take such a tag off, however many there are, and would believe the address under it."""
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     forged = whole(ack(live, worker, gradient(6)))
     forged[Ether].dst = BROADCAST
     tagged = bytes(forged)[:12] + bytes.fromhex(f"{ether_type:04x}0000")
@@ -82,10 +81,23 @@ def test_a_tag_of_no_vlan_hides_nothing(live: Live, ether_type: int) -> None:
     assert refused == {Refusal.TAG: 2}
 
 
-def test_status_tells_what_was_refused_and_why(live: Live) -> None:
-    needs(live)
+def test_snap_hides_nothing(live: Live) -> None:
+    """Hosts may take what is in it for Ethernet II's."""
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
+    forged = bytes(whole(ack(live, worker, gradient(6))))
+    hidden = bytes.fromhex("aaaa03000000") + forged[12:]
+    frame = bytes.fromhex("ff" * 6) + forged[6:12] + len(hidden).to_bytes(2, "big") + hidden
+    with live.refusing() as refused:
+        live.send_at(worker.port, frame)
+        assert live.arrivals() == {}
+    assert refused == {Refusal.TAG: 1}
+
+
+def test_status_reports_what_was_refused_and_why(live: Live) -> None:
+    needs(live, merging=False)
     before = _shown(live)
-    live.send_at(live.server.port, update(live, live.cluster(1).workers[0], gradient(9)))
+    live.send_at(live.server.port, update(live, live.cluster(1, merging=False).workers[0], gradient(9)))
     live.arrivals()
     assert _shown(live) == {**before, "reason port": before["reason port"] + 1}
 
@@ -117,8 +129,8 @@ def _to_another_port(frame: Packet) -> Packet:
 @pytest.mark.parametrize("disguise", [_as_fragment, _to_another_port])
 def test_a_disguise_does_not_help(live: Live, disguise: Callable[[Packet], Packet]) -> None:
     """What bypasses the engine, a receiver's kernel would take for the server's or the worker's."""
-    needs(live)
-    worker = live.cluster(1).workers[0]
+    needs(live, merging=False)
+    worker = live.cluster(1, merging=False).workers[0]
     weights, gradients = ack(live, worker, gradient(6)), update(live, worker, gradient(6))
     with live.refusing() as refused:
         live.send_at(worker.port, disguise(weights))
@@ -161,29 +173,3 @@ def test_what_engines_have_merged_passes_the_ones_above(tree: Live) -> None:
             tree.exchange((one, update(tree, one, gradient(1))), (other, update(tree, other, gradient(2))))
         assert list(tree.arrivals()) == [tree.server.port]
     assert not refused
-
-
-def test_no_host_speaks_for_an_engine(tree: Live) -> None:
-    """The sums of rounds have addresses that only engines use."""
-    cluster = next((each for each in tree.testbed.clusters if each.mode is Mode.ISWITCH), None)
-    if cluster is None:
-        pytest.skip("needs a cluster of mode iswitch")
-    worker, forged = cluster.workers[0], []
-    for address in (
-        "240.0.0.0",
-        "240.0.0.1",
-        "240.0.1.0",
-        "240.0.1.1",
-        "240.0.2.1",
-        "240.0.3.1",
-        "240.0.4.1",
-    ):
-        frame = update(tree, worker, gradient(6), count=2, flags=Flag.AGGREGATED)
-        frame[IP].src, frame[IP].dst = address, str(tree.engine.ip)
-        del frame[IP].chksum
-        forged.append(Ether(bytes(frame)))
-    with tree.counting(root(tree)) as counted:
-        for frame in forged:
-            tree.send(worker, frame)
-        tree.arrivals()
-    assert counted["in_updates"] == 0

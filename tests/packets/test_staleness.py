@@ -25,7 +25,7 @@ def ruled(live: Live) -> Iterator[None]:
         yield
 
 
-def told(live: Live, worker: Member, **fields: int) -> None:
+def inform(live: Live, worker: Member, **fields: int) -> None:
     """The parameter server's ACK passes."""
     assert live.exchange((live.server, ack(live, worker, gradient(1), **fields)))
 
@@ -34,11 +34,11 @@ def told(live: Live, worker: Member, **fields: int) -> None:
     ("behind", "weight"), [(-3, 1), (0, 1), (1, 1), (2, 0.5), (3, 0.5), (4, 0.25), (8, 1)]
 )
 def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: float) -> None:
-    """Nothing tells a receiver that it weighs less, but the flag that it has been weighed."""
+    """Only the flag of weighing shows a receiver that it weighs less."""
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        told(live, worker, policy=NEWEST)
+        inform(live, worker, policy=NEWEST)
         [got] = at(
             live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - behind))), live.server
         )
@@ -50,7 +50,7 @@ def test_an_update_beyond_the_bound_is_dropped_and_counted(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        told(live, worker, policy=NEWEST)
+        inform(live, worker, policy=NEWEST)
         with live.counting() as counted:
             assert live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - BOUND - 1))) == {}
     assert counted["dropped_stale"] == 1
@@ -60,7 +60,7 @@ def test_updates_are_weighed_before_they_are_added(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with ruled(live):
-        told(live, first, policy=NEWEST)
+        inform(live, first, policy=NEWEST)
         with live.held():
             live.exchange(
                 (first, update(live, first, gradient(3), policy=NEWEST - 5)),
@@ -86,7 +86,7 @@ def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
                 changed = {"stale_enable": 1, "stale_bound": 6 if name != names[0] else 2}
                 settings = type(old.settings)(**{**vars(old.settings), **changed})
                 tree.queues[name].configure(cluster.first, cluster.first, settings)
-            told(tree, worker, policy=NEWEST)
+            inform(tree, worker, policy=NEWEST)
             sent = update(tree, worker, gradient(2), policy=NEWEST - 5)
             [got] = at(tree.exchange((worker, sent)), tree.server)
         finally:
@@ -98,12 +98,12 @@ def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
 
 def test_each_segment_has_versions_of_its_own(live: Live) -> None:
     needs(live)
-    cluster = next((each for each in live.asynchronous if each.segments > 1), None)
+    cluster = next((each for each in live.merging if each.segments > 1), None)
     if cluster is None:
         pytest.skip("needs a cluster of several segments")
     worker = cluster.workers[0]
     with ruled(live):
-        told(live, worker, policy=NEWEST, segment=1)
+        inform(live, worker, policy=NEWEST, segment=1)
         frames = [update(live, worker, gradient(2), policy=NEWEST - 20, segment=each) for each in (0, 1)]
         with live.counting() as counted:
             [got] = at(live.exchange(*((worker, frame) for frame in frames)), live.server)
@@ -116,7 +116,7 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        told(live, worker, policy=NEWEST)
+        inform(live, worker, policy=NEWEST)
         forged = {"policy": NEWEST + 5000}
         if forgery == "port":
             for port in other_ports(live, live.server.port):
@@ -130,12 +130,12 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
     assert (got.values.tobytes(), counted["dropped_stale"]) == (gradient(2).tobytes(), 0)
 
 
-def test_when_no_one_is_heard_any_more_updates_pass_again(live: Live) -> None:
-    """A server that began again has older weights; what is dropped for that is answered by nobody."""
+def test_after_silence_updates_pass_again(live: Live) -> None:
+    """A server that began again has older weights; what is dropped for that is not answered."""
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        told(live, worker, policy=NEWEST)
+        inform(live, worker, policy=NEWEST)
         for seq in range(16):
             stale = update(live, worker, gradient(2), seq=seq, policy=NEWEST - 50)
             assert live.exchange((worker, stale)) == {}

@@ -13,7 +13,7 @@ from tests.packets.frames import Got, at, gradient, update
 from tests.packets.live import Live
 
 
-def test_a_lone_update_is_forwarded_unmodified_to_the_parameter_server(live: Live) -> None:
+def test_a_lone_update_is_forwarded_unmodified(live: Live) -> None:
     """The outgoing update is forwarded unmodified by VNP4₂ to the parameter server."""
     needs(live)
     worker = live.cluster(1).workers[0]
@@ -21,7 +21,7 @@ def test_a_lone_update_is_forwarded_unmodified_to_the_parameter_server(live: Liv
     assert live.exchange((worker, sent)) == {live.server.port: [bytes(sent)]}
 
 
-def test_a_udp_checksum_does_not_survive_because_the_payload_may_be_summed(live: Live) -> None:
+def test_a_udp_checksum_is_dropped_as_the_payload_may_be_summed(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     sent = update(live, worker, gradient(1))
@@ -72,7 +72,7 @@ def test_a_merged_update_is_a_correct_frame_of_its_newest_worker(live: Live) -> 
     assert len(got.frame) == len(newest)
 
 
-def test_the_newest_is_the_one_generated_last_not_the_one_that_came_last(live: Live) -> None:
+def test_the_newest_is_the_one_generated_last(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with live.held():

@@ -9,11 +9,11 @@ from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader as ScapyReader
 from scapy.utils import wrpcap
 
-from olafctl.errors import OlafError
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.host import open_host_port
-from olafctl.ports.pcap import PcapReader, PcapWriter, why_not_written
-from olafctl.ports.transport import Transport
+from olafswitch.errors import OlafError
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.host import open_host_port
+from olafswitch.ports.pcap import PcapReader, PcapWriter, why_not_written
+from olafswitch.ports.transport import Transport
 
 FRAME = bytes(range(60))
 
@@ -87,7 +87,7 @@ def test_a_new_capture_never_replaces_what_others_wrote(tmp_path: Path) -> None:
     assert why_not_written(tmp_path / "ours.pcap") is None
 
 
-def test_a_host_is_told_of_a_file_that_holds_something_else(tmp_path: Path) -> None:
+def test_a_host_gets_an_error_for_a_file_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "out.pcap").write_bytes(b"years of work, in another format")
     attachment = Attachment(1, Transport.PCAP, f"{tmp_path}/in.pcap,{tmp_path}/out.pcap")
     with closing(open_host_port(attachment)) as host:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from olafctl.errors import BadInput
-from olafctl.ports.spec import PortSpec, parse
-from olafctl.ports.transport import Transport
+from olafswitch.errors import BadInput
+from olafswitch.ports.spec import PortSpec, parse
+from olafswitch.ports.transport import Transport
 
 
 def test_each_kind() -> None:
@@ -29,7 +29,7 @@ def test_each_kind() -> None:
         ("511=veth:eth0", "not a port number"),
         ("²=veth:eth0", "not a port number"),
         ("510=veth:eth0", "CPU port"),
-        ("1=wire:eth0", "no kind 'wire'"),
+        ("1=wire:eth0", "kind 'wire' does not exist"),
         ("1=pcap:in.pcap", "two files"),
         ("1=pcap:,", "two files"),
         ("1=pcap:a,b,c", "two files"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.ports import unix
+from olafswitch.ports import unix
 
 
 def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.queue.conform import GEOMETRIES
 from olaflab.queue.model import QueueModel
 from olaflab.queue.traffic import update
+from olafswitch.errors import BadInput
 
 from .conftest import NewQueue
 from .test_rules import LIMIT, gradients, olaf
@@ -49,7 +49,7 @@ def test_an_unknown_command_is_refused(queue: QueueModel, code: int) -> None:
     assert queue.registers.settings_of(0) == IndexSettings()
 
 
-def test_a_set_while_a_round_accumulates_takes_effect_on_it_at_once(queue: QueueModel) -> None:
+def test_a_set_takes_effect_on_an_accumulating_round_at_once(queue: QueueModel) -> None:
     queue.registers.configure(0, 15, IndexSettings(Mode.ISWITCH, threshold=5))
     for member in range(3):
         queue.offer(*update(7, member, gradients(1), seq=9, member=member))
@@ -96,9 +96,7 @@ def test_a_reset_leaves_no_trace(new_queue: NewQueue) -> None:
 
 
 @pytest.mark.parametrize(("geometry", "step"), [(GEOMETRIES[-1], 1), (Geometry(indices=64), 7)], ids=str)
-def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
-    new_queue: NewQueue, geometry: Geometry, step: int
-) -> None:
+def test_a_command_waits_while_the_tables_clear(new_queue: NewQueue, geometry: Geometry, step: int) -> None:
     queue = new_queue(geometry)
     indices = geometry.indices
     offset = BY_NAME["command"].offset
@@ -123,8 +121,8 @@ def test_a_command_that_comes_while_the_tables_clear_is_carried_out_after(
 
 def test_what_is_read_of_all_indices_they_have_in_common(queue: QueueModel) -> None:
     queue.registers.configure(3, 4, IndexSettings(Mode.FIFO, halted=True, threshold=7))
-    for name, told in (("mode", "differ in mode: 0 has 0, 3 has 1"), ("threshold", "0 has 1, 3 has 7")):
-        with pytest.raises(BadInput, match=told):
+    for name, noted in (("mode", "differ in mode: 0 has 0, 3 has 1"), ("threshold", "0 has 1, 3 has 7")):
+        with pytest.raises(BadInput, match=noted):
             queue.registers.read(name)
     assert queue.registers.read("reward_enable") == 0
     queue.registers.write("mode", Mode.ISWITCH.number)

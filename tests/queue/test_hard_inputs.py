@@ -50,7 +50,7 @@ def test_an_update_of_count_0_is_refused(queue: QueueModel) -> None:
     assert held(queue, update(3, 1, gradients(1), count=0))["dropped_header"] == 1
 
 
-def test_a_rate_above_the_line_rate_leaves_a_credit_of_one_cycle_at_most(queue: QueueModel) -> None:
+def test_a_rate_above_the_line_rate_leaves_one_cycles_credit(queue: QueueModel) -> None:
     def send(frames: int) -> int:
         start = queue.cycle
         for _ in range(frames):
@@ -150,7 +150,7 @@ def test_a_frame_that_fits_the_bypass_exactly_is_let_in(queue: QueueModel, size:
     assert (shown["out_bypass"], shown["dropped_bypass"]) == (int(admitted), int(not admitted))
 
 
-def test_neither_other_traffic_nor_updates_wait_for_more_than_a_frame_of_the_other(
+def test_traffic_and_updates_wait_for_one_frame_of_each_other(
     queue: QueueModel,
 ) -> None:
     queue.block(True)

@@ -1,18 +1,29 @@
 """The staleness rule, where it is easiest to see: scaling to the last bit, what is learnt and forgotten."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from olafctl.queue import staleness
 from olafctl.queue.registers import Command, IndexSettings
+from olafctl.queue.software import build_software_queue
+from olafctl.queue.verilate import build_queue
+from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Flag, FrameType, Kind
+from olafctl.wire.modes import Mode
+from olaflab.queue.clockless import ClocklessQueue, build_clockless
+from olaflab.queue.comparison import Comparison
 from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import QueueModel, Sidecar
-from olaflab.queue.traffic import update
+from olaflab.queue.model import AnyQueue, QueueModel, Sidecar
+from olaflab.queue.traffic import Frame, update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT, olaf
 
+Build = Callable[[Geometry], Path]
 SMALL = GEOMETRIES[4]
 NEWEST = 65_530
 WORDS = (
@@ -21,14 +32,18 @@ WORDS = (
 )
 
 
-def ack(queue: QueueModel, version: int, index: int = 0, kind: int = Kind.ACK) -> None:
+def ack_of(version: int, index: int = 0, kind: int = Kind.ACK) -> Frame:
     sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, policy=version % 65536)
-    queue.offer(Sidecar(len(frame), kind=kind, index=sidecar.index), frame)
+    return Sidecar(len(frame), kind=kind, index=sidecar.index), frame
+
+
+def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = Kind.ACK) -> None:
+    queue.offer(*ack_of(version, index, kind))
     queue.settle(LIMIT)
     list(queue.take())
 
 
-def sent(queue: QueueModel, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
+def sent(queue: AnyQueue, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
     """What leaves of an update of these words; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
     queue.offer(*update(0, 1, payload, policy=version % 65536, flags=flags))
@@ -93,7 +108,7 @@ def test_what_is_weighed_says_that_it_is(new_queue: NewQueue) -> None:
     assert (olaf(left.frame)["flags"], left.frame[40:42]) == (Flag.SUMMED | Flag.AGGREGATED, bytes(2))
 
 
-def newest(queue: QueueModel, index: int = 0) -> int | None:
+def newest(queue: AnyQueue, index: int = 0) -> int | None:
     queue.registers.command(Command.GET, index, index)
     shown = queue.registers.read("get_newest")
     return shown & 0xFFFF if shown >> 16 else None
@@ -137,7 +152,99 @@ def test_sixteen_stale_updates_in_a_row_are_the_last(new_queue: NewQueue) -> Non
     assert sent(queue, NEWEST - 3) == list(WORDS)
 
 
-def test_a_bound_that_is_no_version_is_refused(new_queue: NewQueue) -> None:
+BOUND, BEHIND, UPDATES, ACK_EVERY = 10, 50, 1000, 40
+
+
+def straggle() -> Iterator[Frame]:
+    """Every second update is too old, and an ACK comes only after 40: no two are dropped in a row."""
+    for number in range(UPDATES):
+        version = number // ACK_EVERY + 100
+        if number % ACK_EVERY == 0:
+            yield ack_of(version)
+        yield update(0, 1, bytes(4), policy=version - BEHIND * (number % 2 == 0))
+
+
+@pytest.mark.parametrize("build", [build_queue, build_software_queue])
+def test_no_update_of_a_straggler_passes(build: Build) -> None:
+    with AnyQueue(build(SMALL)) as queue:
+        queue.registers.configure(0, 0, IndexSettings(stale_enable=1, stale_bound=BOUND))
+        for frame in straggle():
+            queue.offer(*frame)
+            queue.settle(LIMIT)
+        assert queue.registers.read("dropped_stale") == UPDATES // 2
+
+
+def test_the_models_drop_every_update_of_a_straggler(new_queue: NewQueue) -> None:
+    """The golden model, and the rules in C++ that receive the same instants."""
+    comparison = Comparison(new_queue(SMALL), SMALL, ClocklessQueue(build_clockless(SMALL)))
+    comparison.command(Command.SET, 0, 0, IndexSettings(stale_enable=1, stale_bound=BOUND))
+    for frame in straggle():
+        comparison.offer(*frame)
+        comparison.settle()
+    comparison.check_counters()
+    assert comparison.golden.counters["dropped_stale"] == UPDATES // 2
+
+
+def test_an_update_that_passes_ends_the_row(new_queue: NewQueue) -> None:
+    """Also one that is dropped for another reason; fifteen, a fresh one, and fifteen are not thirty."""
+    for mode in (Mode.FIFO, Mode.OLAF):
+        queue = ruled(new_queue, BOUND)
+        settings = IndexSettings(mode, stale_enable=1, stale_bound=BOUND, reward_enable=1)
+        queue.registers.configure(0, 0, settings)
+        ack(queue, NEWEST)
+        queue.registers.write("hold", 1)
+        for index in range(SMALL.slots):
+            queue.offer(*update(index, 1, bytes(4), policy=NEWEST, reward=0x40000000))
+        for _ in range(15):
+            queue.offer(*update(0, 1, bytes(4), policy=NEWEST - BEHIND))
+        queue.offer(*update(0, 2, bytes(4), policy=NEWEST, reward=0))
+        for _ in range(15):
+            queue.offer(*update(0, 1, bytes(4), policy=NEWEST - BEHIND))
+        queue.settle(LIMIT)
+        shown = queue.registers.read_all()
+        assert shown["dropped_full" if mode is Mode.FIFO else "dropped_reward"] == 1
+        assert (shown["dropped_stale"], newest(queue)) == (30, NEWEST)
+
+
+def test_older_acks_and_stale_updates_are_counted_apart(new_queue: NewQueue) -> None:
+    queue = ruled(new_queue, 0)
+    for _ in range(15):
+        ack(queue, NEWEST - 500)
+    assert sent(queue, NEWEST - 3) is None
+    assert newest(queue) == NEWEST
+    ack(queue, NEWEST)
+    for _ in range(15):
+        assert sent(queue, NEWEST - 3) is None
+    ack(queue, NEWEST - 500)
+    assert newest(queue) == NEWEST
+    for _ in range(15):
+        assert sent(queue, NEWEST - 3) is None
+    assert newest(queue) == NEWEST  # an ACK came in between, though it was not believed
+
+
+@pytest.mark.parametrize("build", [build_queue, build_software_queue])
+def test_an_ack_that_the_bypass_refuses_teaches_nothing(build: Build) -> None:
+    with AnyQueue(build(SMALL)) as queue:
+        ack(queue, NEWEST)
+        sidecar, frame = ack_of(NEWEST + 1)
+        queue.offer(replace(sidecar, size=65535), frame.ljust(513 * 64, b"\0"))
+        queue.settle(LIMIT)
+        assert queue.registers.read("dropped_bypass") == 1
+        assert newest(queue) == NEWEST
+
+
+def test_a_halted_index_learns_nothing_of_updates(new_queue: NewQueue) -> None:
+    queue = ruled(new_queue, 0)
+    halted = IndexSettings(halted=True, stale_enable=1, stale_bound=0)
+    queue.registers.configure(0, 0, halted)
+    ack(queue, NEWEST)
+    for _ in range(16):
+        assert sent(queue, NEWEST - 3) is None
+    assert newest(queue) == NEWEST
+    assert (queue.registers.read("dropped_halted"), queue.registers.read("dropped_stale")) == (16, 0)
+
+
+def test_a_bound_that_is_not_a_version_is_refused(new_queue: NewQueue) -> None:
     queue = ruled(new_queue, 7)
     for wrong in (65536, 1 << 31):
         with pytest.raises(Exception, match="the queue refuses SET"):

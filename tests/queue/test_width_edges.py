@@ -60,7 +60,7 @@ def get(queue: QueueModel, index: int) -> dict[str, int]:
     return {name: queue.registers.read(name) for name in names}
 
 
-def test_each_member_of_a_round_is_told_from_every_other(new_queue: NewQueue) -> None:
+def test_each_member_of_a_round_differs_from_every_other(new_queue: NewQueue) -> None:
     queue = new_queue(LARGE)
     queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=64))
     members = 0
@@ -93,9 +93,7 @@ def test_what_is_read_of_a_round_that_is_over_is_nothing(queue: QueueModel) -> N
 
 
 @pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
-def test_a_member_beyond_the_bitmap_is_refused_whichever_bit_says_so(
-    new_queue: NewQueue, geometry: Geometry
-) -> None:
+def test_a_member_beyond_the_bitmap_is_refused(new_queue: NewQueue, geometry: Geometry) -> None:
     queue, members = new_queue(geometry), geometry.members
     queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
     for member in sorted({members, *(1 << bit for bit in range(8)), 255}):
@@ -104,9 +102,7 @@ def test_a_member_beyond_the_bitmap_is_refused_whichever_bit_says_so(
 
 
 @pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
-def test_an_index_beyond_the_table_is_refused_whichever_bit_says_so(
-    new_queue: NewQueue, geometry: Geometry
-) -> None:
+def test_an_index_beyond_the_table_is_refused(new_queue: NewQueue, geometry: Geometry) -> None:
     queue, indices = new_queue(geometry), geometry.indices
     for index in sorted({indices, 65535, *(1 << bit for bit in range(16))}):
         if index >= indices:

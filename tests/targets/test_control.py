@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.ports import unix
 from olafctl.targets.control import ControlServer, ask, take_over
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.ports import unix
 
 
 def double(request: dict[str, Any]) -> int:
@@ -20,7 +20,7 @@ def double(request: dict[str, Any]) -> int:
 
 
 def refuse(request: dict[str, Any]) -> None:
-    raise BadInput(Problem("there is no register", "queue", "see docs"))
+    raise BadInput(Problem("the register does not exist", "queue", "see docs"))
 
 
 def shout(peer: socket.socket) -> None:
@@ -43,7 +43,7 @@ def test_an_answer(server: Path) -> None:
 def test_an_objection_arrives_whole(server: Path) -> None:
     with pytest.raises(OlafError) as caught:
         ask(server, "refuse")
-    assert list(caught.value.problems) == [Problem("there is no register", "queue", "see docs")]
+    assert list(caught.value.problems) == [Problem("the register does not exist", "queue", "see docs")]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"value": "many"}, {"value": None}])
@@ -74,12 +74,12 @@ def test_a_stream_is_taken_over_with_what_was_sent_at_once(server: Path) -> None
         assert peer.recv(100) == b"HELLO"
 
 
-def test_nobody_there_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+def test_a_missing_process_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(OlafError, match="does not answer"):
         ask(tmp_path / "none.sock", "double", value=1)
 
 
-def test_it_answers_again_after_the_process_ran_out_of_descriptors(server: Path) -> None:
+def test_it_answers_again_after_a_lack_of_descriptors(server: Path) -> None:
     waiting = unix.connect(server, socket.SOCK_STREAM, 60.0)
     waiting.sendall(b'{"do": "double", "value": 1}\n')
     assert waiting.recv(100)

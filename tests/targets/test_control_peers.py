@@ -32,15 +32,15 @@ def place() -> Iterator[Path]:
         yield Path(folder) / "control"
 
 
-def test_another_user_is_told_nothing(place: Path) -> None:
+def test_another_user_gets_no_answer(place: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to become another user")
     server = ControlServer(place, {"hello": lambda request: "secret"}, {})
     try:
         place.chmod(0o666)
         argv = [sys.executable, "-I", "-c", _STRANGER, str(place)]
-        said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
-        assert said.stdout.strip() == "b''"
+        output = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+        assert output.stdout.strip() == "b''"
         assert ask(place, "hello") == "secret"
     finally:
         server.close()

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import processes
+from olafswitch.errors import OlafError
 
 from .conftest import LAPTOP, Built, program, quietly
 
@@ -72,7 +72,7 @@ target.start(bed, build, Path(state), progress)
 """
 
 
-def test_a_start_that_is_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp_path: Path) -> None:
+def test_a_start_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp_path: Path) -> None:
     state = tmp_path / "bed"
     steps: list[str] = []
     built.target.start(built.testbed, built.build, state, steps.append)
@@ -91,7 +91,7 @@ def test_a_start_that_is_killed_at_any_step_can_be_undone_and_repeated(built: Bu
     assert not interfaces.left_of(state)
 
 
-def test_a_deployment_whose_folder_was_deleted_can_still_be_ended(built: Built, tmp_path: Path) -> None:
+def test_a_deployment_without_its_folder_can_be_ended(built: Built, tmp_path: Path) -> None:
     state = tmp_path / "bed"
     built.target.start(built.testbed, built.build, state, quietly)
     shutil.rmtree(state)

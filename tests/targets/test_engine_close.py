@@ -1,4 +1,4 @@
-"""An engine ends when told to, whatever is still inside it."""
+"""An engine ends on request, also with frames inside it."""
 
 import struct
 import threading
@@ -10,13 +10,13 @@ from socket import socketpair
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.p4.compiler import compile_program
 from olafctl.queue.verilate import build_queue
-from olafctl.targets.engine.device import EngineSwitch
-from olafctl.targets.engine.engine import Engine
-from olafctl.targets.engine.tenancy import Tenancy
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.wire.geometry import Geometry
+from olafswitch.engine.device import EngineSwitch
+from olafswitch.engine.tenancy import Tenancy
+from olafswitch.errors import OlafError
+from olafswitch.p4.compiler import compile_program
 
 from .conftest import why_not
 from .test_socket_ports import CPU, PROGRAM, SOON
@@ -35,7 +35,7 @@ def until(condition: Callable[[], bool]) -> None:
 def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
     (tmp_path / "program.p4").write_text(PROGRAM)
     program = compile_program(tmp_path / "program.p4", optimize="-O1")
-    engine = Engine()
+    engine = PipelineEngine()
     engine.wire_twins([build_queue(Geometry())])
     switches = [EngineSwitch(engine, place, CPU) for place in (0, 1)]
     for switch in switches:
@@ -65,7 +65,7 @@ def test_a_replay_loses_its_program_and_is_then_cut_off(tmp_path: Path) -> None:
     theirs.close()
 
 
-def test_closing_waits_for_whoever_is_inside_and_hurries_them() -> None:
+def test_closing_waits_for_callers_inside_and_hurries_them() -> None:
     tenancy = Tenancy("the house")
     entered, leave, left = threading.Event(), threading.Event(), []
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets import deployment, front_ports, registry
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Port, Testbed
+from olafswitch.errors import OlafError
+from olafswitch.ports.transport import Transport
 
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
 
@@ -23,7 +23,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interfaces, "why_not", lambda: "making interfaces needs root (CAP_NET_ADMIN)")
 
 
-def test_without_rights_ports_are_sockets_and_one_notice_says_why(
+def test_without_rights_ports_are_sockets_and_a_notice_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forbid(monkeypatch)
@@ -36,7 +36,7 @@ def test_without_rights_ports_are_sockets_and_one_notice_says_why(
     assert "needs root" in notices[0]
 
 
-def test_without_rights_an_asked_for_veth_is_an_error_for_each_port(
+def test_without_rights_a_requested_veth_is_an_error_a_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forbid(monkeypatch)
@@ -73,7 +73,7 @@ def test_relative_paths_are_relative_to_the_testbed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
-def test_veths_are_named_after_their_ports_in_the_deployments_namespace(tmp_path: Path) -> None:
+def test_veths_are_named_after_their_ports(tmp_path: Path) -> None:
     bed = bed_with(
         tmp_path,
         Port(1, "ps", None, None),
@@ -90,7 +90,7 @@ def test_veths_are_named_after_their_ports_in_the_deployments_namespace(tmp_path
     assert not interfaces.left_of(state)
 
 
-def test_what_stands_in_the_way_is_told_for_each_port_and_nothing_is_made(tmp_path: Path) -> None:
+def test_obstacles_are_reported_a_port_and_nothing_is_made(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     bed = bed_with(
@@ -107,7 +107,7 @@ def test_what_stands_in_the_way_is_told_for_each_port_and_nothing_is_made(tmp_pa
         ("1", f"{tmp_path}/folder is a folder"),
         ("2", f"{tmp_path}/file exists and is not a socket"),
         ("3", f"{tmp_path}/file is not a folder"),
-        ("4", f"there is no folder {tmp_path}/new"),
+        ("4", f"folder {tmp_path}/new does not exist"),
         ("6", str(tmp_path / ("f" * 60))[:60] + " cannot be used: File name too long"),
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
@@ -144,7 +144,7 @@ def test_folders_made_for_sockets_go_when_they_are_empty(tmp_path: Path) -> None
     assert left == ["mine", "socks", "socks/other", "socks/other/notes", "state"]
 
 
-def test_sockets_lie_in_folders_with_commas_and_nothing_is_made_elsewhere(tmp_path: Path) -> None:
+def test_sockets_lie_in_folders_with_commas(tmp_path: Path) -> None:
     home = tmp_path / "a,b"
     state = home / "state"
     state.mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_pcap_files_in_a_folder_with_a_comma_are_refused(tmp_path: Path, state: 
     assert not list(tmp_path.iterdir())
 
 
-def test_pcap_files_of_their_own_may_be_used_whatever_the_folders_are_called(tmp_path: Path) -> None:
+def test_pcap_files_of_their_own_work_with_any_folder_name(tmp_path: Path) -> None:
     files = f"{tmp_path}/in.pcap,{tmp_path}/out.pcap"
     testbed = bed_with(tmp_path / "a,b", Port(1, "a", Transport.PCAP, files))
     assert front_ports.plan(testbed, tmp_path / "c,d", lambda _: None)[0].inner == files

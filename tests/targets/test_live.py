@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from olafctl.errors import OlafError
 from olafctl.membership.model import Host, Member
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets.interface import of_root
@@ -11,6 +10,7 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
+from olafswitch.errors import OlafError
 
 from .conftest import Live
 
@@ -66,7 +66,7 @@ def test_held_updates_of_two_workers_leave_as_one(live: Live) -> None:
     assert (counted["in_updates"], counted["merged"], counted["out_updates"]) == (2, 1, 1)
 
 
-def test_an_ack_reaches_every_worker_of_the_cluster_with_the_status(live: Live) -> None:
+def test_an_ack_reaches_every_worker_of_the_cluster(live: Live) -> None:
     live.ports[PS].send(ack(live, live.testbed.workers[0]))
     for number, worker in zip((FIRST, SECOND), live.testbed.workers, strict=True):
         frame = live.ports[number].receive(SOON)
@@ -97,7 +97,7 @@ def test_registers_are_named(live: Live) -> None:
     registers.write("active_window", before)
 
 
-def test_a_range_of_indices_is_configured_and_read_back_in_one_request(live: Live) -> None:
+def test_a_range_of_indices_is_set_and_read_in_one_request(live: Live) -> None:
     registers, indices = of_root(live.running.queues), live.testbed.root.indices
     before = registers.settings()
     rounds = IndexSettings(Mode.ISWITCH, threshold=2, reward_enable=1, reward_threshold=0x3F800000)

@@ -1,4 +1,4 @@
-"""A deployment's process ends cleanly when it is told to."""
+"""A deployment's process ends cleanly on a signal."""
 
 import signal
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 # As the kernel may: the signal is another thread's, here because the main one blocks it.
 _OTHER_THREAD = """
 import signal, threading
-from olafctl.targets import main_thread
+from olafswitch import main_thread
 
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
@@ -17,7 +17,7 @@ main_thread.serve(lambda: print("ready", flush=True), lambda: print("closed", fl
 """
 _AT_ONCE = """
 import os, signal
-from olafctl.targets import main_thread
+from olafswitch import main_thread
 
 main_thread.serve(lambda: os.kill(os.getpid(), signal.SIGTERM), lambda: print("closed", flush=True))
 """
@@ -32,10 +32,10 @@ def test_a_signal_that_another_thread_takes_ends_it(number: signal.Signals) -> N
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         try:
-            said, _ = process.communicate(timeout=60)
+            output, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert (said, process.returncode) == ("closed\n", 0)
+    assert (output, process.returncode) == ("closed\n", 0)
 
 
 def test_a_signal_that_follows_the_announcement_at_once_ends_it() -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces, ip, nic, trial
-from olafctl.ports.host import InterfaceHostPort
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces, ip, nic, trial
 from olafctl.targets import front_ports, registry
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
+from olafswitch.ports.host import InterfaceHostPort
+from olafswitch.ports.transport import Transport
 
 from .conftest import LAPTOP, Live, program, quietly
 from .test_live import SOON, update
@@ -78,29 +78,29 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
     assert Path("/sys/class/net", cards.names[0]).exists()
 
 
-def test_what_should_be_set_at_a_card_is_said(cards: Cards) -> None:
+def test_missing_settings_of_a_card_are_reported(cards: Cards) -> None:
     bed, name = bed_of(cards), cards.names[0]
     ip.run(["link", "set", "dev", name, "mtu", "1400"])
     ip.run(["link", "set", "dev", cards.names[1], "down"])
-    said = list(front_ports.notes(bed))
-    assert f"{name} takes 1400 bytes, updates have up to 1522: ip link set dev {name} mtu 1522" in said
-    assert f"{name} has no link: is its cable in, and the other end up?" not in said
-    assert f"{cards.names[1]} is down: ip link set dev {cards.names[1]} up" in said
+    output = list(front_ports.notes(bed))
+    assert f"{name} takes 1400 bytes, updates have up to 1522: ip link set dev {name} mtu 1522" in output
+    assert f"{name} has no link: is its cable in, and the other end up?" not in output
+    assert f"{cards.names[1]} is down: ip link set dev {cards.names[1]} up" in output
     ip.run(["link", "set", "dev", cards.others[0], "down"])
     assert f"{name} has no link: is its cable in, and the other end up?" in list(nic.notes(name, 64))
 
 
-def test_a_card_that_is_not_there_is_said_before_anything_starts(cards: Cards, tmp_path: Path) -> None:
+def test_a_missing_card_is_reported_before_anything_starts(cards: Cards, tmp_path: Path) -> None:
     ip.run(["link", "delete", "dev", cards.names[1]])
     bed = bed_of(cards)
     assert list(front_ports.notes(replace(bed, ports=bed.ports[1:2]))) == []
-    with pytest.raises(OlafError, match=f"there is no interface {cards.names[1]}"):
+    with pytest.raises(OlafError, match=f"interface {cards.names[1]} does not exist"):
         registry.get("software").start(bed, registry.get("software").build(bed, quietly), tmp_path, quietly)
 
 
 @pytest.mark.parametrize("version", ["4", "6"])
 def test_a_card_with_the_default_route_is_refused(version: str) -> None:
-    ask = "from olafctl.ports import nic; print(nic.why_not('card'))"
+    ask = "from olafctl.network import nic; print(nic.why_not('card'))"
     with trial.namespace() as name:
         at = ["ip", "-n", name]
         for line in (

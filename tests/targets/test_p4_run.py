@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from olafctl.cli.main import main
-from olafctl.p4runtime.session import Session
-from olafctl.ports.host import PcapHostPort, UnixHostPort
+from olafswitch.p4runtime.session import Session
+from olafswitch.ports.host import PcapHostPort, UnixHostPort
 
 from .conftest import why_not
 
@@ -104,7 +104,7 @@ def test_frames_go_as_the_program_says_and_are_counted(
     assert not (tmp_path / "1.sock").exists()
 
 
-def test_a_capture_on_a_full_disk_lacks_frames_and_stays_readable(
+def test_a_capture_on_a_full_disk_lacks_frames_but_is_readable(
     hub: tuple[subprocess.Popen[str], str], tmp_path: Path
 ) -> None:
     process, _ = hub
@@ -138,7 +138,7 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
 @pytest.mark.parametrize(
     ("options", "word", "code"),
     [
-        (["--port", "1=wire:x"], "no kind 'wire'", 2),
+        (["--port", "1=wire:x"], "kind 'wire' does not exist", 2),
         (["--port", "1=veth:no-such-if0"], "no-such-if0", 1),
         (["--port", "1=unix:/no/such/folder/a.sock"], "cannot be opened", 1),
         (["--port", "1=pcap:/no/such/in,"], "/no/such/in", 1),

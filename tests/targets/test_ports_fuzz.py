@@ -9,12 +9,12 @@ import pytest
 
 from olafctl.control import devices
 from olafctl.control.pipeline import REFUSALS, VNP4_1
-from olafctl.errors import OlafError
-from olafctl.ports.host import HostPort, open_host_port
-from olafctl.ports.transport import Transport
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root
+from olafswitch.errors import OlafError
+from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.transport import Transport
 
 from .conftest import Live, program, quietly, why_not
 from .test_live import SOON, update

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from olafctl.errors import OlafError
 from olafctl.targets import processes
+from olafswitch.errors import OlafError
 
 
 @pytest.fixture
@@ -86,9 +86,7 @@ def test_how_a_process_ended_is_logged(state: Path) -> None:
     assert "exited with code 3" in log.read_text().splitlines()[-1]
 
 
-def test_what_is_ended_on_purpose_leaves_no_note_however_slow_its_watcher_is(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_end_on_purpose_leaves_no_note(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = state / "bin"
     slow.mkdir()
     (slow / "cat").write_text('#!/bin/sh\n/bin/cat "$@"\nsleep 1\n')  # between its look and its last line
@@ -129,25 +127,25 @@ def test_what_is_stopped_is_known_until_it_goes_on(state: Path) -> None:
     assert not processes.stopped(state)
     running.suspend()
     wait_for(running, psutil.STATUS_STOPPED)
-    [told] = processes.stopped(state)
-    assert f"kill -CONT {running.pid}" in told
+    [seen] = processes.stopped(state)
+    assert f"kill -CONT {running.pid}" in seen
     running.resume()
     wait_for(running, psutil.STATUS_SLEEPING)
     assert not processes.stopped(state)
 
 
-def test_a_program_in_a_network_namespace_is_told_by_its_own_name(state: Path) -> None:
+def test_a_program_in_a_namespace_is_reported_by_its_own_name(state: Path) -> None:
     line = ["ip", "netns", "exec", "olaf-no-such-namespace", "sleep", "600"]
     processes.spawn(line, state, state / "one.log").wait()
-    [told] = processes.died(state)
-    assert "  sleep exited with code " in told
+    [seen] = processes.died(state)
+    assert "  sleep exited with code " in seen
 
 
 def test_what_died_is_known_until_it_is_started_again(state: Path) -> None:
     running = processes.spawn_ready(python(READY), state, state / "one.log", 20)
     processes.spawn(python("raise SystemExit(3)"), state, state / "two.log").wait()
-    [told] = processes.died(state)
-    assert re.fullmatch(r"\S+Z  \S+ exited with code 3 \(see two\.log\)", told)
+    [seen] = processes.died(state)
+    assert re.fullmatch(r"\S+Z  \S+ exited with code 3 \(see two\.log\)", seen)
     processes.spawn_ready(python(READY), state, state / "two.log", 20)
     assert not processes.died(state)
     killed = next(each for each in processes.of(state) if each.pid == running["pid"])

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.errors import OlafError
 from olafctl.queue import verilog
 from olafctl.queue.verilate import build_queue
 from olafctl.targets import p4_sources as p4
 from olafctl.targets import rendered, testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import Geometry
+from olafswitch.errors import OlafError
 
 INNER = """\
 `define BEAT 512
@@ -41,7 +41,7 @@ def laptop() -> Testbed:
 
 
 def check(folder: Path, outer: str) -> list[str]:
-    """What is said of ``outer`` around INNER, without the place."""
+    """The problems of ``outer`` around INNER, without the place."""
     (folder / "inner.v").write_text(INNER)
     (folder / "outer.v").write_text(outer)
     try:
@@ -51,7 +51,7 @@ def check(folder: Path, outer: str) -> list[str]:
     return []
 
 
-def test_the_default_parameters_are_rendered_from_the_same_template() -> None:
+def test_the_default_parameters_come_from_the_same_template() -> None:
     assert (paths.sources() / "p4src" / "params.p4").read_text() == p4.params()
 
 
@@ -89,7 +89,7 @@ def test_what_fits_is_not_complained_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "printed"),
     [
         ("[511:0] data", "[255:0] data", "'data' expects 512 bits on the pin connection"),
         ("CLUSTERS(16)", "CLUSTERS(32)", "'cluster' expects 5 bits on the pin connection"),
@@ -103,12 +103,12 @@ def test_what_fits_is_not_complained_about(tmp_path: Path) -> None:
         ("inner #", "inmer #", "Cannot find file containing module: 'inmer'"),
     ],
 )
-def test_each_misfit_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_each_misfit_is_named(old: str, new: str, printed: str, tmp_path: Path) -> None:
     assert OUTER.count(old) == 1
     found = check(tmp_path, OUTER.replace(old, new))
-    assert any(line.startswith("3: ") and said in line for line in found), found
+    assert any(line.startswith("3: ") and printed in line for line in found), found
     assert all(line.endswith(" (correct the template)") for line in found)
 
 
-def test_what_is_no_verilog_is_said_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_verilog_is_reported(tmp_path: Path) -> None:
     assert "syntax error" in check(tmp_path, OUTER.replace("wire [3:0]", "wire wire [3:0"))[0]

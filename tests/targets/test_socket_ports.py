@@ -9,11 +9,11 @@ from socket import SOCK_SEQPACKET
 
 import pytest
 
-from olafctl.p4.compiler import compile_program
-from olafctl.ports import unix
-from olafctl.ports.host import UnixHostPort
-from olafctl.targets.engine.device import EngineSwitch
-from olafctl.targets.engine.engine import Engine
+from olafswitch.engine.device import EngineSwitch
+from olafswitch.engine.engine import Engine
+from olafswitch.p4.compiler import compile_program
+from olafswitch.ports import unix
+from olafswitch.ports.host import UnixHostPort
 
 from .conftest import why_not
 
@@ -111,7 +111,7 @@ def test_a_host_may_leave_while_its_socket_lives_on_elsewhere(lone: Lone) -> Non
         os.close(held)
 
 
-def test_what_a_host_sent_before_it_left_is_forwarded_though_it_left_frames_unread(lone: Lone) -> None:
+def test_what_a_host_sent_before_it_left_is_forwarded(lone: Lone) -> None:
     receiver, leaving = lone.host(2), lone.host(1)
     lone.switch.packet_out(FRAME)
     for size in range(60, 80):
@@ -121,7 +121,7 @@ def test_what_a_host_sent_before_it_left_is_forwarded_though_it_left_frames_unre
     assert [len(receiver.receive(SOON) or b"") for _ in range(20)] == list(range(60, 80))
 
 
-def test_an_empty_frame_is_counted_and_does_not_end_the_connection(lone: Lone) -> None:
+def test_an_empty_frame_is_counted_and_the_connection_stays(lone: Lone) -> None:
     receiver, sender = lone.host(2), lone.host(1)
     for frame in (FRAME, b"", FRAME[:1], b"", FRAME):
         sender.send(frame)
@@ -135,7 +135,7 @@ def test_an_empty_frame_is_counted_and_does_not_end_the_connection(lone: Lone) -
     assert (stats.rx_frames, stats.rx_dropped) == (4, 3)
 
 
-def test_the_longest_frame_reaches_the_control_plane_behind_its_header(lone: Lone) -> None:
+def test_the_longest_frame_reaches_the_control_plane(lone: Lone) -> None:
     arrived: SimpleQueue[bytes] = SimpleQueue()
     lone.switch.on_packet_in(arrived.put)
     lone.engine.start()

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces, unix
-from olafctl.ports.host import UnixHostPort, open_host_port
-from olafctl.ports.pcap import PcapReader, PcapWriter
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets import processes, registry
 from olafctl.targets.testbeds import load
 from olafctl.targets.twin.attach import ENGINE_CPU
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
+from olafswitch.ports import unix
+from olafswitch.ports.host import UnixHostPort, open_host_port
+from olafswitch.ports.pcap import PcapReader, PcapWriter
+from olafswitch.ports.transport import Transport
 
 from .conftest import LAPTOP, Live, program, quietly, why_not
 from .test_live import SOON, ack, update
@@ -65,9 +66,7 @@ def test_updates_and_acks(kind: Transport, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_packet_thread_keeps_off_the_processor_that_receives_for_veths(
-    kind: Transport, tmp_path: Path
-) -> None:
+def test_the_packet_thread_avoids_the_processor_of_the_veths(kind: Transport, tmp_path: Path) -> None:
     bed, target, state = bed_of(kind), registry.get("twin"), tmp_path / "bed"
     target.start(bed, target.build(bed, quietly), state, quietly)
     try:
@@ -100,22 +99,22 @@ def test_the_packet_thread_runs_where_the_operator_says(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_engine_of_root_keeps_no_more_rights_than_its_ports_need(kind: Transport, tmp_path: Path) -> None:
+def test_an_engine_of_root_keeps_only_the_rights_of_its_ports(kind: Transport, tmp_path: Path) -> None:
     bed, target, state = bed_of(kind), registry.get("software"), tmp_path / "bed"
     target.start(bed, target.build(bed, quietly), state, quietly)
     try:
         (process,) = processes.of_engine(state)
-        said = Path(f"/proc/{process.pid}/status").read_text()
+        text = Path(f"/proc/{process.pid}/status").read_text()
     finally:
         target.stop(state)
-    held = {line.split()[0]: int(line.split()[1], 16) for line in said.splitlines() if line.startswith("Cap")}
+    held = {line.split()[0]: int(line.split()[1], 16) for line in text.splitlines() if line.startswith("Cap")}
     needed = sum(1 << number for number in (1, 12, 13, 14, 39))
     namespaces = 1 << 21 if kind in (Transport.VETH, Transport.TAP) else 0
     for which in ("CapBnd:", "CapEff:", "CapPrm:"):
         assert held[which] & ~(needed | namespaces) == 0
 
 
-def test_frames_sent_before_a_pipeline_is_pushed_are_counted_as_lost(tmp_path: Path) -> None:
+def test_frames_before_a_pipeline_is_pushed_count_as_lost(tmp_path: Path) -> None:
     bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
     running = target.start(bed, target.build(bed, quietly), state, quietly)
     try:
@@ -161,7 +160,7 @@ def test_a_socket_in_use_stops_the_start(tmp_path: Path) -> None:
         target.stop(state)
 
 
-def test_a_capture_recorded_elsewhere_is_sent_once_both_pipelines_run(tmp_path: Path) -> None:
+def test_a_foreign_capture_is_sent_when_both_pipelines_run(tmp_path: Path) -> None:
     bed, target, state = bed_of(Transport.PCAP), registry.get("twin"), tmp_path / "bed"
     (state / "ports").mkdir(parents=True)
     writer = PcapWriter(state / "ports" / "2.in.pcap")

@@ -24,7 +24,7 @@ RATE = 20 << 16
 STEP = 100
 SHIPPED = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
 QUICK = ("iswitch-rack", "lander", "laptop", "two-racks")
-"""Whose engines compile within seconds."""
+"""Testbeds whose engines compile within seconds."""
 slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
 
 
@@ -74,9 +74,9 @@ def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedF
                 left += engine.advance(frame.time).left
         step = engine.advance(frames[-1].time)
         left += step.left
-        while (told := step.next) is not None:
-            step = engine.advance(told + STEP)
-            assert all(item.time >= told for item in step.left)
+        while (seen := step.next) is not None:
+            step = engine.advance(seen + STEP)
+            assert all(item.time >= seen for item in step.left)
             left += step.left
         assert engine.spent.engine > 0
         assert engine.spent.messages > 0

@@ -44,7 +44,7 @@ def test_a_limited_rate_takes_its_time(live: Live) -> None:
         registers.write("mode", Mode.OLAF.number)
 
 
-def test_the_queue_s_clock_keeps_pace_while_an_update_waits_for_the_output(live: Live) -> None:
+def test_the_queues_clock_keeps_pace_while_an_update_waits(live: Live) -> None:
     registers, worker = of_root(live.running.queues), live.testbed.workers[0]
     registers.write("mode", Mode.FIFO.number)
     registers.write("rate", rate_word(10_000))

@@ -74,7 +74,7 @@ def test_rates_are_what_the_counters_grew_by_in_a_second() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "output"),
     [
         (0, "0 b/s"),
         (0.5, "0.5 b/s"),
@@ -84,8 +84,8 @@ def test_rates_are_what_the_counters_grew_by_in_a_second() -> None:
         (4e16, "40000 Tb/s"),
     ],
 )
-def test_quantities_have_three_digits(value: float, said: str) -> None:
-    assert quantity(value, "b/s") == said
+def test_quantities_have_three_digits(value: float, output: str) -> None:
+    assert quantity(value, "b/s") == output
 
 
 def test_a_testbed_that_is_not_deployed_is_drawn_without_rates(run: Run, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.ports.transport import Transport
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
+from olafswitch.ports.transport import Transport
 
 HEAD = """
 ports: [{numbers: 1-4, name: tor}]
@@ -122,7 +122,7 @@ clusters:
     assert (worker.udp_port, worker.worker_id, worker.cluster) == (41000, 0xBEEF, "cluster3")
 
 
-def test_a_range_of_ports_shares_a_transport_and_numbers_its_paths(tmp_path: Path) -> None:
+def test_a_range_of_ports_shares_a_transport_and_numbers_paths(tmp_path: Path) -> None:
     path = tmp_path / "bed.yaml"
     path.write_text(
         "ports:\n"

@@ -1,4 +1,4 @@
-"""Several engines in a testbed: the tree that their links make, and what is said of wrong ones."""
+"""Several engines in a testbed: the tree that their links make, and the errors of wrong ones."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.errors import EXIT_BAD_INPUT, BadInput
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Link, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
+from olafswitch.errors import EXIT_BAD_INPUT, BadInput
 
 RIGHT = """\
 name: tree
@@ -38,7 +38,7 @@ clusters:
 
 @dataclass(frozen=True)
 class Wrong:
-    """``RIGHT`` with ``old`` replaced by ``new``: the line, the field and decisive words of what is said."""
+    """``RIGHT`` with ``old`` replaced by ``new``: the line, the field and decisive words of the error."""
 
     name: str
     old: str
@@ -59,11 +59,16 @@ TABLE = [
     Wrong("doubled", THIRD, "{ends: [sw1.x, sw3.down4]}", 12, "links[2]", "closes a loop: sw1 and sw3"),
     Wrong("no-way", f"  - {SECOND}\n", "", 5, "engines[1]", "sw2 has no way to sw3"),
     Wrong("no-link", f"  - {FIRST}\n", "", 3, "engines[0]", "sw1 has no way to sw3"),
-    Wrong("unknown-engine", "sw1.up1", "sw9.up1", 10, "links[0].ends[0]", "'sw9.up1' is no engine's port"),
+    Wrong("unknown-engine", "sw1.up1", "sw9.up1", 10, "links[0].ends[0]", "'sw9.up1' is neither"),
     Wrong("unknown-port", "sw1.up1", "sw1.up9", 10, "links[0].ends[0]", "sw1 has no port 'up9'"),
     Wrong("other-s-port", "sw1.up1", "sw1.up2", 10, "links[0].ends[0]", "sw1 has no port 'up2'"),
     Wrong(
-        "unknown-host", "[sw3.ps, ps]", "[sw3.ps, stranger]", 12, "links[2].ends[1]", "no engine's port and"
+        "unknown-host",
+        "[sw3.ps, ps]",
+        "[sw3.ps, stranger]",
+        12,
+        "links[2].ends[1]",
+        "neither an engine's port nor",
     ),
     Wrong("host-elsewhere", "[sw3.ps, ps]", "[sw3.4, ps]", 12, "links[2].ends[1]", "ps is at port 1"),
     Wrong("two-hosts", "[sw3.ps, ps]", "[ps, red-w0]", 12, "links[2].ends", "names no engine"),
@@ -145,15 +150,15 @@ def test_each_wrong_topology_is_a_line_with_its_place(wrong: Wrong, tmp_path: Pa
         load(tmp_path, RIGHT.replace(wrong.old, wrong.new))
     assert caught.value.exit_code == EXIT_BAD_INPUT
     first = caught.value.problems[0]
-    said = next((problem for problem in caught.value.problems if wrong.words in problem.what), first)
-    assert wrong.words in said.what
-    assert said.where.startswith(f"{tmp_path / 'bed.yaml'}:{wrong.line}")
-    assert said.where.endswith(wrong.field)
-    assert said.remedy
+    printed = next((problem for problem in caught.value.problems if wrong.words in problem.what), first)
+    assert wrong.words in printed.what
+    assert printed.where.startswith(f"{tmp_path / 'bed.yaml'}:{wrong.line}")
+    assert printed.where.endswith(wrong.field)
+    assert printed.remedy
 
 
 def test_one_mistake_is_one_line(tmp_path: Path) -> None:
-    """What only follows from another mistake is not told."""
+    """What only follows from another mistake is not reported."""
     alone = [
         wrong for wrong in TABLE if wrong.name not in ("no-engines", "no-ports", "no-name", "two-of-one-name")
     ]
@@ -174,7 +179,7 @@ def test_rounds_over_several_engines_need_every_worker(tmp_path: Path) -> None:
     assert load(tmp_path, text.replace("threshold: 1", "threshold: 2")).clusters[0].mode is Mode.ISWITCH
 
 
-def test_the_links_lead_from_the_lower_engine_to_the_root_whichever_way_they_are_written(
+def test_the_links_lead_to_the_root_in_either_notation(
     tmp_path: Path,
 ) -> None:
     bed = load(tmp_path, RIGHT)
@@ -201,7 +206,7 @@ def test_the_topology_says_which_way_everything_goes(tmp_path: Path) -> None:
     assert topology.is_spread(red) and not topology.is_spread(blue)
 
 
-def test_the_root_is_where_the_parameter_server_is_and_without_one_where_the_address_is(
+def test_the_root_is_at_the_parameter_server_or_its_address(
     tmp_path: Path,
 ) -> None:
     moved = RIGHT.replace("{port: ps, ip: 10.0.0.254}", "{port: a12, ip: 10.0.0.254}").replace(THIRD, "{}")

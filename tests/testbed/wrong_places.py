@@ -87,6 +87,13 @@ TABLE = [
         "(give each port a path of its own, with {number} in a range's)",
     ),
     changed(
+        "pcap-without-path",
+        "{number: 1, name: ps}",
+        "{number: 1, name: ps, transport: pcap}",
+        "7: ports[0].path: is missing: a pcap port reads one file and writes another "
+        "(give the files: path: run, or path: in.pcap,out.pcap)",
+    ),
+    changed(
         "path-without-transport",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, path: /tmp/ps}",
@@ -169,7 +176,7 @@ TABLE = [
         "worker-on-undeclared-port",
         "{name: a0, port: 2,",
         "{name: a0, port: 9,",
-        "14: clusters[0].workers[0].port: there is no port '9' "
+        "14: clusters[0].workers[0].port: port '9' does not exist "
         "(declare it under ports; known: 1 (ps), 2 (tor2), 3 (tor3))",
     ),
     changed(

@@ -1,4 +1,4 @@
-"""Wrong testbeds: what is changed in a right one, and every line that must be said of it."""
+"""Wrong testbeds: what is changed in a right one, and every line of its errors."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ name: small
 target: twin
 udp_port: 20300
 control_tos: 0xFC
-engine: {clusters: 4, slots: 8, beats: 24}
+engine: {indices: 4, slots: 8, beats: 24}
 ports:
   - {number: 1, name: ps}
   - {numbers: 2-3, name: tor}
@@ -30,38 +30,38 @@ routes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """``RIGHT`` with ``old`` replaced by ``new``, and what must be said (after the file's name)."""
+    """``RIGHT`` with ``old`` replaced by ``new``, and its errors (after the file's name)."""
 
     name: str
     old: str
     new: str
-    said: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
-def whole_file(name: str, text: str, *said: str) -> Wrong:
-    return Wrong(name, RIGHT, text, said)
+def whole_file(name: str, text: str, *errors: str) -> Wrong:
+    return Wrong(name, RIGHT, text, errors)
 
 
-def changed(name: str, old: str, new: str, *said: str) -> Wrong:
+def changed(name: str, old: str, new: str, *errors: str) -> Wrong:
     assert RIGHT.count(old) == 1, f"{name}: {old!r} must stand once in RIGHT"
-    return Wrong(name, old, new, said)
+    return Wrong(name, old, new, errors)
 
 
 PORTS = RIGHT[RIGHT.index("ports:\n") : RIGHT.index("parameter_servers:")]
 PORTS_REMEDY = "(list the front ports, such as - {number: 1})"
-ENGINE = "engine: {clusters: 4, slots: 8, beats: 24}"
+ENGINE = "engine: {indices: 4, slots: 8, beats: 24}"
 RATE_REMEDY = "(give a rate such as 40 Gb/s, from 4 kb/s to 128 Gb/s, or off)"
 
 TABLE = [
     # The file
-    whole_file("empty", "", " is empty (`olafctl init` writes a testbed to start from)"),
-    whole_file("comments-only", "# later\n", " is empty (`olafctl init` writes a testbed to start from)"),
+    whole_file("empty", "", "1: is empty (`olafctl init` writes a testbed to start from)"),
+    whole_file("comments-only", "# later\n", "1: is empty (`olafctl init` writes a testbed to start from)"),
     whole_file("a-list", "- 1\n- 2\n", "1: expected fields, found a list (write `name: value` lines)"),
     whole_file("a-word", "olaf\n", "1: expected fields, found the value 'olaf' (write `name: value` lines)"),
     changed(
         "unclosed-bracket",
         ENGINE,
-        "engine: {clusters: 4, slots: 8",
+        "engine: {indices: 4, slots: 8",
         "6: bad YAML: expected ',' or '}', but got ':' (check quotes, brackets, colons and indentation)",
     ),
     changed(
@@ -88,7 +88,7 @@ TABLE = [
         "name: small\n<<: {target: twin}",
         "2: a merge key (<<), which a testbed does not have (write the fields out, or use *NAME for a value)",
     ),
-    whole_file("nested-too-deeply", "[" * 20000, " is nested too deeply (a testbed needs five levels)"),
+    whole_file("nested-too-deeply", "[" * 20000, "1: is nested too deeply (a testbed needs five levels)"),
     # Keys
     changed("misspelt-key", "target: twin", "tagret: twin", "2: tagret: unknown key (did you mean target?)"),
     changed(
@@ -96,7 +96,7 @@ TABLE = [
         "beats: 24",
         "colour: red",
         "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
-        "beats, clusters, indices, mode, output_rate, reward_threshold, slots, staleness_root)",
+        "beats, indices, mode, output_rate, reward_threshold, slots, staleness_root)",
     ),
     changed(
         "misspelt-worker-key",
@@ -201,15 +201,15 @@ TABLE = [
     # Engine
     changed(
         "clusters-not-a-power-of-two",
-        "clusters: 4",
-        "clusters: 12",
-        "5: engine.clusters: 12 is not a power of two (give 8 or 16)",
+        "indices: 4",
+        "indices: 12",
+        "5: engine.indices: 12 is not a power of two (give 8 or 16)",
     ),
     changed(
         "too-many-cluster-indices",
-        "clusters: 4",
-        "clusters: 8192",
-        "5: engine.clusters: 8192 is out of range (give a number from 1 to 4096)",
+        "indices: 4",
+        "indices: 8192",
+        "5: engine.indices: 8192 is out of range (give a number from 1 to 4096)",
     ),
     changed(
         "no-slots",
@@ -320,6 +320,20 @@ TABLE = [
         "0xFC",
         "0",
         "4: control_tos: 0 is out of range (give a number from 4 to 255)",
+    ),
+    changed(
+        "a-worker-of-engines",
+        "ip: 10.0.1.2",
+        "ip: 240.0.1.2",
+        "15: clusters[0].workers[1].ip: a1 has 240.0.1.2, and engines use 240.0.0.0/8 among themselves "
+        "(give it another address)",
+    ),
+    changed(
+        "a-host-of-engines",
+        "ip: 10.0.0.1}",
+        "ip: 240.0.0.1}",
+        "18: hosts[0].ip: gateway has 240.0.0.1, and engines use 240.0.0.0/8 among themselves "
+        "(give it another address)",
     ),
     # Several at once
     changed(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl.errors import BadInput
 from olafctl.verify.aom import age_at, ages
 from olaflab.fairness import jain
+from olafswitch.errors import BadInput
 from tests.verify.by_definition import average, peaks, sawtooth
 
 RECEPTIONS = st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 15)), max_size=12).map(
@@ -40,7 +40,7 @@ def test_an_update_older_than_the_latest_received_lowers_nothing() -> None:
     assert [part.tolist() for part in with_stale.corners] == [part.tolist() for part in without.corners]
 
 
-def test_without_an_initial_model_the_age_begins_at_the_first_reception() -> None:
+def test_without_an_initial_model_the_age_begins_at_a_reception() -> None:
     assert corners((2, 4), (5, 6), window=(0, 8)) == [(4, 2), (6, 4), (6, 1), (8, 3)]
     curve = ages([2, 5], [4, 6], 0, 8)
     assert curve.valid_peaks.tolist() == [4]
@@ -93,7 +93,7 @@ def test_the_age_at_a_time_is_that_of_the_freshest_received(
     assert found.tolist() == [time - newest for time, newest in zip(times, freshest, strict=True)]
 
 
-def test_nanoseconds_since_the_epoch_over_a_day_keep_the_precision_of_a_float() -> None:
+def test_nanoseconds_over_a_day_keep_the_precision_of_a_float() -> None:
     epoch, day, step = 1_800_000_000_000_000_000, 86_400_000_000_000, 97_000_000_007
     generation = np.arange(epoch, epoch + day, step)
     delivery = generation + 5_000_000_001
@@ -136,7 +136,7 @@ def test_jain_is_one_for_equals_and_one_nth_for_a_monopoly() -> None:
         (lambda: jain([1, float("nan")]), "not a number"),
     ],
 )
-def test_bad_input_is_said_so(call: object, says: str) -> None:
+def test_bad_input_is_reported(call: object, says: str) -> None:
     assert callable(call)
     with pytest.raises(BadInput, match=says):
         call()

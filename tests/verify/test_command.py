@@ -1,5 +1,6 @@
 """``olafctl verify`` as an operator meets it."""
 
+import configparser
 import json
 import re
 import shlex
@@ -10,11 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from olafctl import paths
 from olafctl.cli.verify import command
-from olafctl.errors import BadInput
 from olaflab.cli.bench.verify import command as bench
-
-pytest.importorskip("z3", reason="the verifier's solver (extra [verify]) is not installed")
+from olafswitch.errors import BadInput
 
 TWO = ("--clusters", "a:period=100ms;b:period=100ms", "--service", "2ms", "--updates", "4")
 
@@ -38,7 +38,7 @@ def test_a_reject_shows_saves_draws_and_replays_its_schedule(tmp_path: Path) -> 
     assert json.loads(replayed.output)["peaks_ns"] == claimed
 
 
-def test_a_reject_by_withholding_alone_says_so_briefly_and_names_the_useful_question() -> None:
+def test_a_reject_by_withholding_names_the_useful_question() -> None:
     question = ("nine-clusters", "--period", "10us", "--objective", "peak<=40us")
     result = ask(*question)
     assert result.exit_code == 1
@@ -86,9 +86,9 @@ def test_more_slots_are_proposed_where_they_help() -> None:
 def test_every_example_of_the_help_has_the_answer_it_states(example: str) -> None:
     stated = {"accept": 0, "reject": 1}
     text = (command.help or "").splitlines()
-    said = text[text.index(example) - 1]
+    printed = text[text.index(example) - 1]
     result = ask(*shlex.split(example)[2:])
-    assert result.exit_code == stated[said.split("(")[-1].rstrip(")")]
+    assert result.exit_code == stated[printed.split("(")[-1].rstrip(")")]
 
 
 def test_an_accept_states_its_assumptions() -> None:
@@ -218,3 +218,30 @@ def test_what_the_laws_do_not_describe_is_refused(testbed: str, says: str) -> No
     answer = ask(testbed, "--period", "10ms", "--objective", "loss-free")
     assert isinstance(answer.exception, BadInput)
     assert says in str(answer.exception)
+
+
+@pytest.mark.parametrize(
+    ("objective", "answer"),
+    [
+        ("peak@b<=10ms", "'peak@b<=10ms' names the clusters before the bound (as in peak<=10ms@a,b)"),
+        ("peek<=10ms", "'peek<=10ms' is not an objective (known: "),
+    ],
+)
+def test_an_objective_that_cannot_be_read_shows_how(objective: str, answer: str) -> None:
+    result = ask(*TWO, "--objective", objective)
+    assert isinstance(result.exception, BadInput)
+    assert answer in str(result.exception)
+
+
+def test_an_objective_says_how_many_updates_it_takes() -> None:
+    clusters = ("--clusters", "often:period=3ms;seldom:period=100ms", "--service", "1ms", "--updates", "20")
+    assert ask(*clusters, "--objective", "peak<=9ms@often").exit_code == 0
+    refused = ask(*clusters, "--objective", "peak<=300ms")
+    assert isinstance(refused.exception, BadInput)
+    assert "(--updates 34, or" in str(refused.exception)
+
+
+def test_the_solver_comes_with_the_default_installation() -> None:
+    declared = configparser.ConfigParser(interpolation=None)
+    declared.read(paths.sources() / "setup.cfg")
+    assert "z3-solver" in declared["options"]["install_requires"]

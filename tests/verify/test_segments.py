@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl.errors import BadInput
 from olafctl.verify.aom import age_at, ages
 from olaflab.segments import ages_of_oldest_segment, oldest_segment
+from olafswitch.errors import BadInput
 from tests.verify.by_definition import age_of_oldest_segment
 
 SEGMENTS = 3
@@ -16,7 +16,7 @@ RECEPTIONS = st.lists(
 ).map(lambda rows: [(segment, born, born + delay) for segment, born, delay in rows])
 
 
-def test_the_age_begins_when_every_segment_is_there_and_falls_with_the_last_of_a_run() -> None:
+def test_the_age_begins_with_all_segments() -> None:
     segment, generation = [0, 1, 0, 1], [0, 0, 10, 10]
     curve = ages_of_oldest_segment(segment, generation, [3, 5, 13, 15], 2, 0, 20)
     assert curve.times.tolist() == [5, 15]
@@ -34,7 +34,7 @@ def test_a_lost_segment_keeps_the_cluster_as_old_as_that_segment() -> None:
     assert without.peaks.tolist() == [22]
 
 
-def test_a_segment_never_received_leaves_the_age_undefined_or_that_of_the_initial_model() -> None:
+def test_a_missing_segment_leaves_the_age_undefined_or_initial() -> None:
     assert ages_of_oldest_segment([0, 0], [1, 2], [2, 3], 2, 0, 9).average is None
     held = ages_of_oldest_segment([0, 0], [1, 2], [2, 3], 2, 0, 9, initial=-1)
     assert held.average == pytest.approx(1 + 9 / 2)
@@ -42,7 +42,7 @@ def test_a_segment_never_received_leaves_the_age_undefined_or_that_of_the_initia
 
 @settings(max_examples=300)
 @given(RECEPTIONS, st.none() | st.integers(-12, 0))
-def test_the_age_is_the_largest_of_the_segments_ages_at_every_time(
+def test_the_age_is_always_the_largest_of_the_segments_ages(
     receptions: list[tuple[int, int, int]], initial: int | None
 ) -> None:
     which, born, seen = np.array(receptions, dtype=np.int64).reshape(-1, 3).T

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.verify.aom import ages
 from olafctl.verify.question.system import Slope, SlotFreed, System, Transmission, periodic
 from olafctl.verify.simulation.engine import Disposition, Run, simulate
 from olafctl.verify.simulation.guesses import guesses
 from olafctl.verify.simulation.schedule import Schedule, Update
+from olafswitch.errors import BadInput
 
 
 def system(clusters: int = 3, **changes: object) -> System:
@@ -62,7 +62,7 @@ def test_peak_age_runs_from_the_newest_that_had_left() -> None:
 
 
 @pytest.mark.parametrize("control", [Transmission.ANY, Transmission.ALWAYS])
-def test_peak_ages_are_those_of_the_definition_that_all_of_olaf_shares(control: Transmission) -> None:
+def test_peak_ages_are_those_of_the_shared_definition(control: Transmission) -> None:
     crowd = System(
         tuple(periodic(name, period) for name, period in (("a", 7), ("b", 9), ("c", 11))),
         service=4,

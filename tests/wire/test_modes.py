@@ -12,6 +12,6 @@ def test_a_mode_has_a_word_and_a_number() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 4])
-def test_another_number_is_no_mode(number: int) -> None:
+def test_another_number_is_not_a_mode(number: int) -> None:
     with pytest.raises(ValueError, match=f"{number} is not a mode"):
         Mode.numbered(number)

@@ -19,8 +19,8 @@ EMITTED = (OLAF, layouts.STATUS, *control.ALL)
 
 @pytest.fixture(scope="module")
 def wire() -> ModuleType:
-    """``sdk/olaf/wire.py`` alone: the package around it is not for this environment."""
-    spec = importlib.util.spec_from_file_location("olaf_wire", paths.sources() / "sdk/olaf/wire.py")
+    """``sdk/olaf/transport/wire.py`` alone: the package around it is not for this environment."""
+    spec = importlib.util.spec_from_file_location("olaf_wire", paths.sources() / "sdk/olaf/transport/wire.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -30,7 +30,7 @@ def wire() -> ModuleType:
 
 
 @pytest.mark.parametrize("layout", control.ALL, ids=lambda layout: layout.name)
-def test_every_control_message_is_whole_bytes_and_ends_with_its_mac(layout: Layout) -> None:
+def test_every_control_message_is_whole_bytes_with_a_mac(layout: Layout) -> None:
     assert layout.bits % 8 == 0
     assert layout.fields[0].name == "action"
     assert layout.fields[-1].name == "mac"

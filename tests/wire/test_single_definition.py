@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.toolchain import cxx, verilator_root
+from olafswitch.toolchain import cxx, verilator_root
 
-_PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf")
-_VERSIONED = ("drop-in", "lab", "sdk")
-"""Distributions whose version is olafctl's."""
+_PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf", "switch")
+_VERSIONED = ("lab", "sdk")
+"""Other distributions whose version is olafctl's."""
 
 
 @pytest.fixture
@@ -24,6 +24,7 @@ def tree(tmp_path: Path) -> Path:
     for part in _VERSIONED:
         (tmp_path / part).mkdir(exist_ok=True)
         shutil.copy(paths.sources() / part / "pyproject.toml", tmp_path / part)
+    shutil.copy(paths.sources() / "setup.cfg", tmp_path)
     return tmp_path
 
 
@@ -46,7 +47,7 @@ def python(tree: Path, *arguments: str) -> str:
 
 
 def generate_and_lint(tree: Path) -> None:
-    main = "from olafctl.cli.main import main; main()"
+    main = "from olaflab.main import main; main()"
     assert "wrote" in python(tree, "-c", main, "generate")
     python(tree, "-c", main, "generate", "--check")
     root = verilator_root()
@@ -74,5 +75,5 @@ def test_the_default_of_the_slots(tree: Path) -> None:
     change(tree / "olafctl/wire/geometry.py", "SLOTS = Bounds(1, 1023, 8,", "SLOTS = Bounds(1, 1023, 12,")
     generate_and_lint(tree)
     assert "OLAF_SLOTS_DEFAULT 12" in (tree / "hdl/olaf_geometry.vh").read_text()
-    shown = "from olafctl.cli.main import main; main()"
+    shown = "from olaflab.main import main; main()"
     assert "default: 12" in python(tree, "-c", shown, "bench", "queue", "--help")

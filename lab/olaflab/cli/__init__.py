@@ -1,1 +1,1 @@
-"""The laboratory's verbs of ``olafctl``, one file a verb, found by their file names."""
+"""The verbs of ``olaflab``, one file a verb, found by their file names."""

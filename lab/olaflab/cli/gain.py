@@ -1,4 +1,4 @@
-"""``olafctl gain``: would this training job gain by Olaf?"""
+"""``olaflab gain``: would this training job gain by Olaf?"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,17 +9,17 @@ import click
 
 from olafctl import quantities
 from olafctl.cli import numbers
-from olafctl.cli.output import json_option, print_json, table
-from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
 from olafctl.wire.geometry import SLOTS
+from olafswitch.console.output import json_option, print_json, table
+from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olaflab.model.gain import Gain, Job, Spread
 
 
 _LITTLE = 0.05
-"""Below this share a difference of ages is no gain."""
+"""Below this share a difference of ages does not count as a gain."""
 
 
 @click.command()
@@ -65,13 +65,13 @@ def command(
     other phases, and (lowest … highest): with which phases a job will run is chance.
 
     \b
-      olafctl gain --values 9797 --interval 20ms --workers 3 --clusters 8 --rate 50Mb/s
+      olaflab gain --values 9797 --interval 20ms --workers 3 --clusters 8 --rate 50Mb/s
     """
     from olaflab.model.gain import Job, gain
 
     speed = numbers.read("--rate", rate, quantities.rate(1, limits.MAX_RATE))
     if speed is None:
-        raise BadInput(Problem("a link without a limit is never congested", "--rate", "say how fast it is"))
+        raise BadInput(Problem("a link without a limit is never congested", "--rate", "give its rate"))
     job = Job(
         values,
         numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST)),
@@ -103,9 +103,9 @@ def command(
     rows = [
         (
             outcome.way,
-            _said(outcome.lost, "{:.1%}"),
+            _shown(outcome.lost, "{:.1%}"),
             f"{outcome.held.median:.1%}",
-            _said(outcome.age, "{:.4g}", 1e6),
+            _shown(outcome.age, "{:.4g}", 1e6),
             f"{outcome.updates.median:.4g}",
             f"{outcome.frames.median:.4g}",
         )
@@ -116,7 +116,7 @@ def command(
     click.echo(f"\n{_verdict(found, job)}")
 
 
-def _said(spread: "Spread", form: str, unit: float = 1.0) -> str:
+def _shown(spread: "Spread", form: str, unit: float = 1.0) -> str:
     median, lowest, highest = (
         "none" if isinf(value) else form.format(value / unit)
         for value in (spread.median, spread.lowest, spread.highest)
@@ -142,24 +142,22 @@ def _verdict(found: "Gain", job: "Job") -> str:
     if not found.congested:
         return "Little to gain: the link carries what the workers send."
     fifo, olaf = (found.outcomes[way].lost.median for way in (Way.FIFO, Way.OLAF))
-    said = f"FIFO loses {fifo:.0%}, Olaf {olaf:.0%}; "
+    text = f"FIFO loses {fifo:.0%}, Olaf {olaf:.0%}; "
     younger = found.younger
     if isinf(younger.median):
-        said = (
-            f"{said}with most phases nothing of some segment comes through FIFO or Olaf, so ages say nothing."
-        )
+        text = f"{text}with most phases some segment never comes through FIFO or Olaf, so ages mean nothing."
     elif abs(1 - younger.median) < _LITTLE:
-        said += "models are of about the same age."
+        text += "models are of about the same age."
     elif younger.highest < 1:
-        said = f"Yes: {said}models are {_younger(found)} younger."
+        text = f"Yes: {text}models are {_younger(found)} younger."
     elif younger.lowest >= 1:
-        said += "models are not younger."
+        text += "models are not younger."
     else:
-        said += f"whether models are younger depends on the phases: by {_younger(found)}."
+        text += f"whether models are younger depends on the phases: by {_younger(found)}."
     most = job.clusters * job.segments
     if job.slots < most and olaf > fifo / 10:
-        said += f" More than {job.slots} slots help: {most} segments may wait at once."
-    return said
+        text += f" More than {job.slots} slots help: {most} segments may wait at once."
+    return text
 
 
 def _younger(found: "Gain") -> str:

@@ -1,4 +1,4 @@
-"""``olafctl generate``: write, or check, everything that is generated from the one definition of it."""
+"""``olaflab generate``: write, or check, everything that is generated from the one definition of it."""
 
 import re
 import subprocess
@@ -9,13 +9,19 @@ from pathlib import Path
 import click
 
 from olafctl import __version__, environments, paths
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 _PROTOC = environments.Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
 """The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
-_METADATA = ("drop-in/pyproject.toml", "lab/pyproject.toml", "sdk/pyproject.toml")
-_VERSION = re.compile(r'^version = ".*"$', re.MULTILINE)
-_PRODUCT = re.compile(r"(?<=\")olafctl==[^\"]*")
+_METADATA = (
+    "setup.cfg",
+    "switch/pyproject.toml",
+    "switch/olafswitch/__init__.py",
+    "lab/pyproject.toml",
+    "sdk/pyproject.toml",
+)
+_VERSION = re.compile(r'^(version|__version__) = ".*"$', re.MULTILINE)
+_PINNED = re.compile(r"\b(olafctl|olafswitch)==[\w.]+")
 
 
 def generated() -> Mapping[Path, str]:
@@ -30,11 +36,23 @@ def generated() -> Mapping[Path, str]:
         Path("olafctl/wire/native/modes.h"): cpp.modes(),
         Path("olafctl/wire/native/olaf_header.h"): cpp.header(),
         Path("docs/wire-format.md"): wire_page.page(),
-        Path("sdk/olaf/wire.py"): sdk.wire(),
+        Path("sdk/olaf/transport/wire.py"): sdk.wire(),
         **queue.generated(),
         **opennic.generated(),
         **_messages(),
+        **_papers(),
         **_versions(),
+    }
+
+
+def _papers() -> Mapping[Path, str]:
+    """The papers' pages, with the list of everything that each paper shows."""
+    from olaflab.papers import shelf
+
+    pages = {name: Path("docs/papers") / f"{name}.md" for name in shelf.NAMES}
+    return {
+        place: shelf.page(name, (paths.sources() / place).read_text(encoding="utf-8"))
+        for name, place in pages.items()
     }
 
 
@@ -42,7 +60,7 @@ def _versions() -> Mapping[Path, str]:
     """The metadata of the other distributions, with the product's version: they are released together."""
     texts = {place: (paths.sources() / place).read_text() for place in map(Path, _METADATA)}
     return {
-        place: _PRODUCT.sub(f"olafctl=={__version__}", _VERSION.sub(f'version = "{__version__}"', text))
+        place: _PINNED.sub(rf"\1=={__version__}", _VERSION.sub(rf'\1 = "{__version__}"', text))
         for place, text in texts.items()
     }
 
@@ -71,7 +89,7 @@ def command(check: bool) -> None:
     stale = {place: text for place, text in generated().items() if _text(home / place) != text}
     if check and stale:
         raise OlafError(
-            *(Problem("differs from its definition", str(name), "run `olafctl generate`") for name in stale)
+            *(Problem("differs from its definition", str(name), "run `olaflab generate`") for name in stale)
         )
     for place, text in stale.items():
         (home / place).write_text(text)

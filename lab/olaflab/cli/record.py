@@ -1,12 +1,12 @@
-"""``olafctl record``: train for real, and keep what the workers sent."""
+"""``olaflab record``: train for real, and keep what the workers sent."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
-from olafctl.errors import importing
+from olafswitch.console.output import json_option, print_json
+from olafswitch.errors import importing
 
 
 @click.command()
@@ -62,7 +62,7 @@ def command(
     if output.exists() and not force:
         raise click.UsageError(f"{output} exists (--force overwrites it)")
     if not output.parent.is_dir():
-        raise click.UsageError(f"there is no folder {output.parent}")
+        raise click.UsageError(f"folder {output.parent} does not exist")
     with importing("recording", "pip install './lab[train]'"):
         from olaflab.training.record import record
     from olaflab.training.replay import trace as traces

@@ -1,4 +1,4 @@
-"""``olafctl replay``: send a recorded training through what is deployed, and measure at the server."""
+"""``olaflab replay``: send a recorded training through what is deployed, and measure at the server."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from olafctl import quantities
-from olafctl.cli.output import json_option, log_progress, print_json
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.plotting import file_format
 from olafctl.testbed import limits
+from olafswitch.console.output import json_option, log_progress, print_json
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

@@ -1,4 +1,4 @@
-"""``olafctl reproduce``: the paper's tables and figures, measured again."""
+"""``olaflab reproduce``: the tables and figures of a paper, made again and shown beside the paper's."""
 
 import time
 from functools import partial
@@ -8,99 +8,128 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl import paths
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import importing
+from olaflab.papers import shelf
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import BadInput, OlafError, Problem, importing
 
 if TYPE_CHECKING:
-    from olaflab.paper.experiment import Data, Experiment
+    from olaflab.papers.figure import Figure, Points, Section
 
-KEPT = paths.sources() / "docs" / "reproduction"
-"""Where the project keeps what trainings found."""
-_NAMES = ("table1", "table2", "table3", "fig2", "fig3", "fig6", "fig7", "fig8", "fig10", "iswitch", "all")
+_NEEDS = "pip install './sdk[remote]' './lab[train]'"
 
 
 @click.command()
-@click.argument("what", nargs=-1, type=click.Choice(_NAMES))
+@click.argument("paper", type=click.Choice(shelf.NAMES))
+@click.argument("names", nargs=-1, metavar="[FIGURE]...")
+@click.option(
+    "--trainings",
+    is_flag=True,
+    help="Also run what takes hours or measures this machine; without it, committed points are shown.",
+)
+@click.option("--seeds", type=click.IntRange(1), help="Or repetitions.  [default: the figure's own]")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; fail where a figure differs from the committed one."
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("docs") / "reproduction",
-    show_default=True,
-    help="Folder for PNG, SVG and CSV.",
+    help="Folder of points, tables and pictures.  [default: docs/papers of the checkout]",
 )
 @click.option(
-    "--document",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The page to write.  [default: with all, OUTPUT.md]",
-)
-@click.option(
-    "--trainings",
+    "--runs",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("figures"),
     show_default=True,
-    help="Where `olafctl bench train` left its figures.",
+    help="Folder of finished trainings: an interrupted command goes on.",
 )
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write all of it as one page, with its pictures in it, to read offline.",
-)
-@click.option("--runs", type=click.IntRange(1), default=30, show_default=True, help="Of each setup.")
-@json_option("Print the figures as JSON.")
+@json_option("Print every table and verdict as JSON.")
 def command(
-    what: tuple[str, ...],
-    output: Path,
-    document: Path | None,
-    trainings: Path,
-    html: Path | None,
-    runs: int,
+    paper: str,
+    names: tuple[str, ...],
+    trainings: bool,
+    seeds: int | None,
+    check: bool,
+    output: Path | None,
+    runs: Path,
     as_json: bool,
 ) -> None:
-    """Measure the tables and figures of the paper OLAF again.
+    """Make the tables and figures of PAPER again.
 
-    All of them if none is named. Each is measured in the event-level model, over what the paper leaves open
-    too, and shown next to the paper's figures. What was measured with the same code and the same runs is
-    kept, so an interrupted command goes on where it was. Figures 2, 3 and 8 are trainings: `olafctl bench
-    train` makes them, and figure 7 through the twin; what is not in --trainings is shown as the project's
-    docs/reproduction has it. `iswitch` is the evaluation of the paper iSwitch, whose measured hosts and
-    trainings `olafctl bench iswitch` makes.
+    All are made if no FIGURE is named. What the event-level model gives is run. Trainings and measurements
+    are run with --trainings; without it, their committed points are drawn and summed up again. The terminal
+    shows each comparison with the paper; PAPER.json beside the points has the sweeps, too. Trainings need the
+    SDK and the extra [train].
 
     \b
-      olafctl reproduce table2
-      olafctl reproduce iswitch
-      olafctl reproduce all                  # also writes docs/reproduction.md
-      olafctl reproduce all --html page.html
+      olaflab reproduce olaf table2
+      olaflab reproduce olaf --check
+      olaflab reproduce stellaris fig11 --trainings --seeds 10
     """
-    with importing("transmission control"):
-        from olaflab.paper import catalogue, kept
-    from olaflab.paper.document import write, write_html
+    from olaflab.papers.figure import Effort
 
-    everything = not what or "all" in what
-    known = catalogue.experiments(trainings, KEPT)
-    chosen = [one for name, one in known.items() if everything or name.partition("-")[0] in what]
-    measured: dict[Experiment, Data] = {}
-    for number, one in enumerate(chosen, 1):
-        log_progress(f"{one.title} ({number} of {len(chosen)})")
-        began = time.monotonic()
-        measured[one] = kept.figures(one, runs, partial(_log, one.name))
-        log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
-    page = document or (output.with_suffix(".md") if everything else output / f"{'-'.join(what)}.md")
-    written = write(measured, page, output)
-    if html is not None:
-        written = [*written, write_html(page, html)]
+    with importing("the figures", _NEEDS):
+        known = shelf.figures(paper)
+        if unknown := [name for name in names if name not in known]:
+            remedy = f"take one of {', '.join(known)}"
+            raise BadInput(Problem(f"{unknown[0]} is not a figure of {paper}", remedy=remedy))
+        kept = shelf.Kept(output or paths.sources() / "docs" / "papers", paper)
+        committed = kept.points()
+        found: dict[Figure, Points] = {}
+        for one in (each for name, each in known.items() if not names or name in names):
+            began = time.monotonic()
+            effort = Effort(partial(_log, one.name), seeds, runs, committed)
+            its = shelf.points(one, effort, trainings)
+            if its is None:
+                log_progress(f"{one.name}: has no committed points; --trainings makes them")
+                continue
+            found[one] = its
+            log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
+        sections = {one: one.section(its) for one, its in found.items()}
+        written = [] if check else list(kept.write(found))
     if as_json:
-        print_json({one.name: data for one, data in measured.items()})
-        return
-    for one, data in measured.items():
-        section = one.section(data)
-        click.echo(f"\n{one.title}")
-        for each in section.tables.values():
-            table(each.title, each.heads, each.rows)
-        if not section.tables:
-            click.echo(f"  {section.values['training']}")
-    click.echo(f"\n{written[0]} and {len(written) - 1} files in {output}")
+        _print_json(sections)
+    else:
+        for one, section in sections.items():
+            _show(one, section)
+        if written:
+            click.echo(f"\n{written[0]} and {len(written) - 1} files beside it")
+    if check:
+        _check(sections, kept.sections())
 
 
 def _log(name: str, step: str) -> None:
     log_progress(f"{name}: {step}")
+
+
+def _print_json(sections: "dict[Figure, Section]") -> None:
+    from olaflab.papers import archive
+
+    print_json({one.name: archive.as_json(section) for one, section in sections.items()})
+
+
+def _show(one: "Figure", section: "Section") -> None:
+    click.echo(f"\n{one.title}")
+    first = section.comparison
+    if first is not None:
+        table(first.title, first.heads, first.rows)
+    for statement, verdict in section.verdicts.items():
+        click.echo(f"{verdict}: {statement}")
+
+
+def _check(sections: "dict[Figure, Section]", committed: "dict[str, Section]") -> None:
+    """Raises OlafError with every difference."""
+    from olaflab.papers.check import differences
+
+    problems = [
+        Problem(difference, one.name, "run it without --check to accept it")
+        for one, section in sections.items()
+        if one.name in committed
+        for difference in differences(committed[one.name], section)
+    ]
+    if problems:
+        raise OlafError(*problems)
+    missing = [one.name for one in sections if one.name not in committed]
+    click.echo(f"\n{len(sections) - len(missing)} figures agree with the committed ones", err=True)
+    if missing:
+        click.echo(f"without a committed one: {', '.join(missing)}", err=True)

@@ -1,4 +1,4 @@
-"""``olafctl simulate``: a testbed's engine and workers in the event-level model."""
+"""``olaflab simulate``: a testbed's engine and workers in the event-level model."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -7,11 +7,11 @@ import click
 
 from olafctl import quantities
 from olafctl.cli import numbers
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import BadInput, Problem
 from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.wire.modes import Mode
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olaflab.model.run import Result
@@ -78,8 +78,8 @@ def command(
     exactly. The reward rule does not apply.
 
     \b
-      olafctl simulate nine-clusters --period 1us --rate 40Gb/s --frame-bytes 256 --duration 10ms
-      olafctl simulate multi-hop --period 100ms --frame-bytes 1000 --duration 60s --control
+      olaflab simulate nine-clusters --period 1us --rate 40Gb/s --frame-bytes 256 --duration 10ms
+      olaflab simulate multi-hop --period 100ms --frame-bytes 1000 --duration 60s --control
     """
     given = _by_name("--period", periods, quantities.duration(1, numbers.LONGEST))
     named = {name: period for name, period in given.items() if name is not None}
@@ -121,7 +121,7 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
     known = [engine.name for engine in testbed.engines]
     for name in given:
         if name is not None and name not in known:
-            raise BadInput(Problem(f"no engine is called {name!r}", "--rate", f"known: {', '.join(known)}"))
+            raise BadInput(Problem(f"engine {name!r} does not exist", "--rate", f"known: {', '.join(known)}"))
 
     def changed(engine: Engine) -> Engine:
         every = given.get(None, engine.output_rate)
@@ -175,7 +175,7 @@ def _values(result: "Result", names: dict[int, str]) -> dict[str, Any]:
 def _by_name(
     option: str, texts: tuple[str, ...], reader: "quantities.Reader[quantities.V]"
 ) -> "dict[str | None, quantities.V]":
-    """What ``[NAME=]VALUE`` says; of all that are not named under None."""
+    """The values of ``[NAME=]VALUE`` by name; that of all others under None."""
     found: dict[str | None, quantities.V] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")

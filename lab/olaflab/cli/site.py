@@ -1,4 +1,4 @@
-"""``olafctl site``: the documents as a site."""
+"""``olaflab site``: the documents as a site."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``olafctl train``: train LunarLander-v3 through a deployment."""
+"""``olaflab train``: train LunarLander-v3 through a deployment."""
 
 import sys
 import time
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olafctl.cli.numbers import finite
-from olafctl.cli.output import json_option, print_json
-from olafctl.errors import BadInput, OlafError, Problem, importing
 from olafctl.targets.interface import of_root
+from olafswitch.console.output import json_option, print_json
+from olafswitch.errors import BadInput, OlafError, Problem, importing
 
 if TYPE_CHECKING:
     from olaf import ParameterServer
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _POLICIES = ("olaf", "plain")
 _MOST_ACTORS = 1024
 _ACTORS = "4"
-"""Of heads, where --learners alone is given."""
+"""Heads, if only --learners is given."""
 _RAY = "pip install './lab[ray]'"
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
 
@@ -104,7 +104,7 @@ _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updat
     "--learners",
     metavar="N|auto",
     help="Of heads, so many learn at a time, or with auto as many as the network carries; each has 4 actors "
-    "if --actors does not say.  [default: all]",
+    "without --actors.  [default: all]",
 )
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), callback=finite,
               help="After which no update begins, in virtual or wall time.")  # fmt: skip
@@ -259,12 +259,12 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
-    """By cluster: whether the daemon, if there is one, proves its objective."""
+    """By cluster, whether the daemon, if one answers, proves its objective."""
     from olafctl.daemon.api.client import listens
     from olaflab.training.admission import Proven
 
-    asked = [cluster.name for cluster in deployed.clusters if cluster.objective]
-    return {name: Proven(deployed.name, name) for name in asked} if listens() else {}
+    governed = [cluster.name for cluster in deployed.clusters if cluster.objective]
+    return {name: Proven(deployed.name, name) for name in governed} if listens() else {}
 
 
 def _learning(deployed: "Testbed", plan: "Plan", now: float = 0.0) -> "Learning | None":
@@ -343,12 +343,12 @@ def _live(
                 )
             print(text, file=sys.stderr)
         if learning is not None:
-            print(f"{'':9}  {learning.said(last)}", file=sys.stderr)
+            print(f"{'':9}  {learning.line(last)}", file=sys.stderr)
         counted = counting.look()
-        said = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
+        message = f"engine: {lost(counted)} frames lost" if found else "waiting for the first update"
         if not counting.answers:
-            said = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
-        print(f"{'':9}  {said}", file=sys.stderr, flush=True)
+            message = f"the engine does not answer: olafctl deploy {deployed.name}; the training goes on then"
+        print(f"{'':9}  {message}", file=sys.stderr, flush=True)
         _tell(state, found, server)
 
     try:
@@ -361,7 +361,7 @@ def _live(
 
 
 def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
-    """The daemon that keeps the deployment shows it; without one that answers it is here alone."""
+    """Show it through the daemon that keeps the deployment, or only here if none answers."""
     from olafctl.control import serving
     from olafctl.daemon.keeper import keeper
 

@@ -27,7 +27,6 @@ from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Unavailable
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
@@ -35,6 +34,7 @@ from olafctl.targets import processes
 from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _TESTBED = """
 name: chaos
@@ -146,12 +146,12 @@ class _Chaos:
 
     def _call(self, client: Client, number: int, action: str, cluster: str, port: int) -> None:
         worker = f"w{number}"
-        asked = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
+        request = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
         began, outcome = next(self._steps), Outcome.DONE
         try:
             match action:
                 case "join":
-                    client.call("Join", **asked)
+                    client.call("Join", **request)
                 case "leave":
                     client.call("Leave", worker=worker)
                 case _:
@@ -160,7 +160,7 @@ class _Chaos:
             outcome = Outcome.REFUSED
         except Unavailable:
             self._ending.wait(0.02)
-            return  # it was told that nothing was changed
+            return  # the answer was that nothing was changed
         except OlafError:
             outcome = Outcome.UNKNOWN
         with self._progressed:
@@ -186,7 +186,7 @@ class _Chaos:
                 self._ending.wait(0.05)
 
     def _await_daemon(self, client: Client) -> None:
-        """Until it answers again: a client that only repeats itself would tell nothing more."""
+        """Wait until it answers again: a client that repeats itself would find out nothing more."""
         while not self._ending.is_set():
             with suppress(OlafError):
                 client.call("GetStatus", summary=True)
@@ -248,7 +248,7 @@ class _Chaos:
     # Comparison
 
     def compare(self) -> Report:
-        """What the clients were told, the store, the devices and the queue, against each other."""
+        """Compare the clients' answers, the store, the devices and the queue."""
         with Client(self._daemon.address) as client:
             until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
             # Engines above may know a worker that changed its cluster a little later.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.daemon.etcd.client import Etcd
-from olafctl.errors import MissingTool, OlafError, Problem
+from olafswitch.errors import MissingTool, OlafError, Problem
 
 _DEADLINE = 60.0
 
@@ -68,8 +68,8 @@ class Cluster:
                     break
                 except OlafError:
                     if time.monotonic() > deadline:
-                        said = (self._folder / "log").read_text()[-1000:]
-                        raise OlafError(Problem(f"did not start: {said}", "etcd")) from None
+                        message = (self._folder / "log").read_text()[-1000:]
+                        raise OlafError(Problem(f"did not start: {message}", "etcd")) from None
                     time.sleep(0.05)
             etcd.close()
 

@@ -22,7 +22,6 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.daemon.leadership import NotLeader
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.targets import testbeds
 from olaflab.daemon import etcd_server, pair_daemon
 from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
@@ -30,6 +29,7 @@ from olaflab.daemon.etcd_server import Cluster
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.relay import Relay
 from olaflab.daemon.switch_pair import SwitchPair, switches
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _TESTBED = """
 name: failover
@@ -205,15 +205,15 @@ class _Trial:
         return False
 
     def _change_memberships(self, number: int) -> None:
-        """What one client does: it asks one controller until that says no, then the other."""
+        """Run one client: it calls one controller until that refuses, then the other."""
         turn = number
         clients = [Client(each.daemon.address, timeout=TIMEOUT) for each in self._both]
         for worker in itertools.count():
-            asked = {"cluster": _CLUSTERS[number], "name": f"w{number}-{worker}"}
+            fields = {"cluster": _CLUSTERS[number], "name": f"w{number}-{worker}"}
             ip = f"10.{number + 1}.{worker // 250}.{worker % 250 + 1}"
             for action in ("join", "leave") if worker % _STAYS else ("join",):
                 while not self._ending.is_set():
-                    done = self._call(clients[turn % 2], action, asked, ip)
+                    done = self._call(clients[turn % 2], action, fields, ip)
                     if done:
                         break
                     turn += 1
@@ -223,24 +223,24 @@ class _Trial:
         for client in clients:
             client.close()
 
-    def _call(self, client: Client, action: str, asked: dict[str, str], ip: str) -> bool:
-        """Whether the change was answered for good; if not the other controller is to be asked."""
+    def _call(self, client: Client, action: str, fields: dict[str, str], ip: str) -> bool:
+        """Whether the answer is final; if not, the client calls the other controller."""
         began, outcome = next(self._steps), Outcome.DONE
         try:
             if action == "join":
-                client.call("Join", **asked, ip=ip, port=2)
+                client.call("Join", **fields, ip=ip, port=2)
             else:
-                client.call("Leave", worker=asked["name"])
+                client.call("Leave", worker=fields["name"])
         except BadInput:
             outcome = Outcome.REFUSED
         except (NotLeader, Unavailable):
-            return False  # it was told that nothing was changed
+            return False  # the answer was that nothing was changed
         except OlafError:
             outcome = Outcome.UNKNOWN
         when = time.monotonic()
         ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
         with self._progressed:
-            self._calls.append(Call(asked["name"], action, asked["cluster"], began, ended, outcome))
+            self._calls.append(Call(fields["name"], action, fields["cluster"], began, ended, outcome))
             if outcome is not Outcome.UNKNOWN:
                 self._acknowledged.append((when, client.address))
             self._progressed.notify_all()
@@ -252,7 +252,7 @@ class _Trial:
                 raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the controllers"))
 
     def _first_of(self, controller: _Controller, since: float) -> float:
-        """When it acknowledged its first change after ``since``."""
+        """Time of the first acknowledged change after ``since``."""
         address = controller.daemon.address
 
         def times() -> list[float]:

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 _CONFIGURATIONS = 1_000
 
 
 class Outcome(Enum):
-    """What a client was told."""
+    """The answer that a client received."""
 
     DONE = "done"
     REFUSED = "refused"
@@ -74,7 +74,7 @@ def violations(calls: Iterable[Call], most: int = _CONFIGURATIONS) -> list[str]:
 
 def _explained(history: Sequence[Call], most: int) -> bool:
     """Whether the calls have an order: each takes effect between its begin and its end, and its answer
-    follows from the state before it. At first the worker is no member."""
+    follows from the state before it. At first the worker is not a member."""
     open_calls: dict[int, Call] = {}
     possible = {_Configuration("", frozenset(), frozenset())}
     for number, begins in _in_order(history):

@@ -17,15 +17,15 @@ import psutil
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.schema import SERVICE
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import default_mac
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.wire import control, layouts
 from olafctl.wire.authentication import signed
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
 from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.kept_twin import kept_twin
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.host import HostPort, open_host_port
 
 _TESTBED = """
 name: hostile
@@ -82,7 +82,7 @@ class Report:
     processor: float
     """Processor time of the daemon under the flood, in seconds a second."""
     spread_sources: int
-    """Of the flood from many sources at one port."""
+    """The flood from many sources at one port."""
     spread_flooded: int
     """Messages of that flood."""
     spread_calm: float
@@ -198,17 +198,17 @@ class _Honest:
         while True:
             ip = IPv4Address("10.1.0.0") + next(self._numbers) % _WORKERS
             for action in (Action.JOIN, Action.LEAVE):
-                if self._asked(ip, action, end) is None:
+                if self._answered(ip, action, end) is None:
                     return done
             done += 1
 
     def _ask(self, ip: IPv4Address, action: Action) -> float:
-        taken = self._asked(ip, action, time.perf_counter() + TIMEOUT)
+        taken = self._answered(ip, action, time.perf_counter() + TIMEOUT)
         if taken is None:
             raise OlafError(Problem(f"{action.name} was not answered in {TIMEOUT:g} s", str(ip)))
         return taken
 
-    def _asked(self, ip: IPv4Address, action: Action, deadline: float) -> float | None:
+    def _answered(self, ip: IPv4Address, action: Action, deadline: float) -> float | None:
         """The seconds until the answer; None when there is none by ``deadline``."""
         nonce, began = time.time_ns(), time.perf_counter()
         frame = _frame(ip, _message(action, nonce, ip))

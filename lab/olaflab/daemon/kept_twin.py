@@ -10,13 +10,13 @@ from pathlib import Path
 from olafctl.control.deploy import find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store
-from olafctl.errors import OlafError
 from olafctl.targets import processes, queue_process, testbeds
 from olafctl.targets.interface import Running
 from olafctl.targets.twin.process import GRPC_SOCKET
 from olaflab.daemon import twin_daemon
 from olaflab.daemon.daemon_process import DaemonProcess, running
 from olaflab.daemon.relay import Relay
+from olafswitch.errors import OlafError
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class KeptTwin:
 
 @contextmanager
 def kept_twin(testbed: str) -> Iterator[KeptTwin]:
-    """The testbed of that text runs meanwhile, and nothing of it is left. Raises OlafError."""
+    """Run the testbed of that text meanwhile, and leave nothing behind. Raises OlafError."""
     place = Path(tempfile.mkdtemp(prefix="olaf-c-"))
     (place / twin_daemon.TESTBED).write_text(testbed)
     folder = place / "state" / testbeds.load(place / twin_daemon.TESTBED).name

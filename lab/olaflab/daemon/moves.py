@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from olafctl.daemon.api.client import Client
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Host, Member
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets import testbeds
 from olafctl.targets.interface import of_root
 from olafctl.wire import layouts
@@ -24,6 +22,8 @@ from olafctl.wire.layouts import FrameType
 from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
 from olaflab.frames import OlafFrame
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.host import HostPort, open_host_port
 
 _CLUSTERS = ("red", "green", "blue")
 _MOVERS = 4
@@ -47,7 +47,7 @@ clusters:
 _VALUES = 48
 _KINDS = 64
 _MARK = 1 << 31
-"""Sequence numbers from here on are marks: ACKs that tell which group they reached."""
+"""Sequence numbers from here on are marks: ACKs that show which group they reached."""
 _AGAIN = 1.0
 _PATIENCE = 0.05
 _DROPS = "dropped_"
@@ -55,7 +55,7 @@ _DROPS = "dropped_"
 
 @dataclass(frozen=True)
 class Report:
-    """Frames, unless said otherwise."""
+    """Counts of frames, unless noted otherwise."""
 
     moves: int
     sent: int
@@ -65,9 +65,9 @@ class Report:
     combined: int
     """Merged, or replaced by a newer one."""
     dropped: dict[str, int]
-    """By the queue, by cause."""
+    """Frames that the queue dropped, by cause."""
     received: int
-    """By the parameter server."""
+    """Frames that the parameter server dropped."""
     acks: int
     """Received by workers."""
     marks: int
@@ -136,7 +136,7 @@ class _Traffic:
             thread.start()
 
     def finish(self, drained: Callable[[], bool]) -> None:
-        """Send no more, wait until the queue is ``drained``, and stop listening."""
+        """Stop sending, wait until the queue is ``drained``, and stop listening."""
         self._ended.set()
         for thread in self._senders:
             thread.join()
@@ -196,7 +196,7 @@ class _Traffic:
             self._ack(self._by_ip[source].worker, seq)
 
     def _frames(self, host: HostPort) -> Iterator[tuple[int, int]]:
-        """Sequence number and source address of each Olaf frame that comes, until silence is asked for."""
+        """Sequence number and source address of each Olaf frame, until the caller requests silence."""
         while True:
             frame = host.receive(_PATIENCE)
             if frame is None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from olafctl.daemon.controller import CHECK_SECONDS
 from olafctl.daemon.daemon import Shared, serving
-from olafctl.targets import main_thread, testbeds
+from olafctl.targets import testbeds
 from olaflab.daemon.daemon_process import DaemonProcess
 from olaflab.daemon.switch_pair import SwitchPair
+from olafswitch import main_thread
 
 _TESTBED = "testbed.yaml"
 

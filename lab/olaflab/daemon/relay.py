@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from olafctl.ports import unix
+from olafswitch.ports import unix
 
 _CHUNK = 1 << 16
 _CONNECT_SECONDS = 10.0
@@ -63,7 +63,7 @@ class Relay:
         self._flows.set()
 
     def close(self) -> None:
-        """Break every connection and listen no more."""
+        """Break every connection and stop listening."""
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()

@@ -1,4 +1,4 @@
-"""What ``olafctl bench control`` measures: a daemon with thousands of members, over two switches."""
+"""What ``olaflab bench control`` measures: a daemon with thousands of members, over two switches."""
 
 import subprocess
 import threading
@@ -12,7 +12,6 @@ import psutil
 
 from olafctl import environments
 from olafctl.daemon.api.client import Client
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership, rows
 from olafctl.membership.model import Cluster
@@ -23,6 +22,7 @@ from olafctl.testbed.ground import ground
 from olaflab.daemon import pair_daemon
 from olaflab.daemon.daemon_process import running, until
 from olaflab.daemon.switch_pair import SwitchPair, switches
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _TESTBED = """
 name: control

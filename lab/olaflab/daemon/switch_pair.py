@@ -15,21 +15,21 @@ from google.protobuf import text_format
 
 from olafctl import paths
 from olafctl.control.pipeline import DEVICES
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import rows_of
 from olafctl.membership.model import Cluster, Row
-from olafctl.p4.compiler import compile_program
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.host import UnixHostPort
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import QUEUE_PORT
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4.compiler import compile_program
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.host import UnixHostPort
 
 
 class PairRegisters:
-    """Where there is no queue: settings that can be read back, and commands that are noted."""
+    """In place of a queue: settings that can be read back, and commands that are noted."""
 
     def __init__(self, indices: int) -> None:
         self.of_indices = [IndexSettings()] * indices
@@ -54,7 +54,7 @@ class PairRegisters:
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         self.permit()
         if not 0 <= first <= last < len(self.of_indices):
-            raise BadInput(Problem(f"there are no indices {first} … {last}"))
+            raise BadInput(Problem(f"indices {first} … {last} do not exist"))
         self.of_indices[first : last + 1] = [settings] * (last + 1 - first)
 
     def command(self, command: Command, first: int, last: int) -> None:
@@ -164,7 +164,7 @@ class SwitchPair:
         process = self._processes[device.name]
         assert process.stdout is not None
         if "Ctrl-C" not in process.stdout.readline():
-            raise OlafError(Problem("did not start", device.name, "see olafctl p4 run"))
+            raise OlafError(Problem("did not start", device.name, "see olafswitch run"))
 
     def _port(self, name: str, number: int) -> Path:
         return self._place / f"{name[-1]}-{number}.sock"

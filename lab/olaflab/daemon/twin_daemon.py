@@ -10,12 +10,13 @@ from typing import Any
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.site import Deployment
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster, Row
-from olafctl.ports.attachment import Attachment
-from olafctl.targets import main_thread, queue_process, testbeds
+from olafctl.targets import queue_process, testbeds
 from olafctl.targets.interface import Device, Registers, Running
 from olafctl.testbed.model import Testbed
+from olafswitch import main_thread
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.attachment import Attachment
 
 TESTBED = "testbed.yaml"
 P4RUNTIME = "p4runtime.relay"

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from olafctl.errors import BadInput, Problem
 from olafctl.testbed import model
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 from olaflab.model.scenario import Control, Engine, Link, Scenario, Source
+from olafswitch.errors import BadInput, Problem
 
 
 def scenario_of(

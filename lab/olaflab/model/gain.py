@@ -13,13 +13,13 @@ from math import inf
 
 import numpy as np
 
-from olafctl.errors import BadInput, Problem
 from olafctl.wire import layouts
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Control, Engine, Scenario, Source
+from olafswitch.errors import BadInput, Problem
 
 _INTERVALS = 200
 """Observed of each worker, at least."""
@@ -93,7 +93,7 @@ class Spread:
 
 
 def spread(values: Sequence[float | None]) -> Spread:
-    """Over the seeds' figures, at least one; None is infinite."""
+    """The spread of the seeds' figures, at least one; None is infinite."""
     known = np.sort([inf if value is None else value for value in values])
     return Spread(float(known[len(known) // 2]), float(known[0]), float(known[-1]))
 
@@ -131,7 +131,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class _Figures:
-    """Of one run; as :class:`Outcome` says."""
+    """The figures of one run; see :class:`Outcome`."""
 
     lost: float
     held: float

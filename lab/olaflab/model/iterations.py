@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.wire.geometry import ADDER_LATENCY, BEATS, MEMBERS, SLOTS, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.model import arrays, library
 from olaflab.model.arrays import PS
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _STALENESS = 64
 """Entries of the histogram; native/training.h has the same."""
@@ -92,7 +92,7 @@ class Job:
     messages: Sequence[int]
     """Bytes of each message of a gradient, such as one for each of a network's tensors."""
     compute: float = 0.0
-    """ns a worker takes for a gradient and all else that is no communication."""
+    """ns a worker takes for a gradient and everything else besides communication."""
     jitter: float = 0.0
     """A gradient takes ``compute`` ± half of this share of it, uniformly."""
     software: Software = Software()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl import cache, queue, wire
-from olafctl.errors import OlafError, Problem
-from olafctl.toolchain import cxx
+from olafctl import queue, wire
+from olafswitch import cache
+from olafswitch.errors import OlafError, Problem
+from olafswitch.toolchain import cxx
 
 NATIVE = Path(__file__).parent / "native"
 """The sources, which ``olaflab.model.agreement.ns3`` builds upon too."""

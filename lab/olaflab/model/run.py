@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.errors import BadInput, OlafError, Problem
 from olaflab.fairness import jain
 from olaflab.model import arrays, library
 from olaflab.model.scenario import MAX_TIME, Scenario
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _AT_A_TIME = 5_000_000
 """Events between two reports of progress; also what an interrupt waits for."""
@@ -86,9 +86,9 @@ class Result:
     """Worker updates in queues and on links at the end."""
     events: int
     receptions: Receptions | None
-    """Where the run was asked to record them."""
+    """Departures, if the run records them."""
     workers: tuple[Worker, ...]
-    """By cluster and worker, where the run was asked to measure each."""
+    """By cluster and worker, if the run measures each."""
 
     @property
     def generated(self) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl.errors import BadInput, Problem
 from olafctl.wire.geometry import ADDER_LATENCY, MEMBERS, SLOTS
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, Problem
 
 MAX_TIME = (1 << 63) // 1000 - 1
 """ns: the model counts picoseconds in 63 bits."""
@@ -69,7 +69,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Control:
-    """Transmission control of a worker, by the SDK's rule (olaf.transmission, OLAF §5)."""
+    """Transmission control of a worker, by the SDK's rule (olaf.worker.transmission, OLAF §5)."""
 
     v: float
     """1/s: 1/Δ_T for urgency, the number of Δ_T for fairness between clusters."""
@@ -205,7 +205,7 @@ def _problems(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _round_problems(scenario: Scenario) -> Iterator[Problem]:
-    """Of a scenario whose engines and workers are right otherwise."""
+    """Check a scenario whose engines and workers are valid otherwise."""
     if not scenario.rounds:
         return
     modes = {engine.name: engine.mode_of for engine in scenario.engines}
@@ -333,7 +333,7 @@ def _segment_problems(trace: Trace, cluster: int, segments: int) -> Iterator[Pro
     where = f"trace: cluster {cluster}"
     if trace.segment is None:
         if segments > 1:
-            yield Problem(f"does not say which of {segments} segments an update is of", where, "give segment")
+            yield Problem(f"does not give an update's segment, of {segments}", where, "give segment")
         return
     found = trace.segment[trace.cluster == cluster]
     if found.min() < 0 or found.max() >= segments:

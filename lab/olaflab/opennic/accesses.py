@@ -16,11 +16,11 @@ class Accesses:
         self._peers: dict[socket.socket, bytes] = {}
 
     def waitables(self) -> Iterable[int]:
-        """Descriptors that are readable when something is asked."""
+        """Descriptors that are readable when a request waits."""
         return [self._listening.fileno(), *(peer.fileno() for peer in self._peers)]
 
     def answer(self, access: Callable[[int, int, int], int]) -> None:
-        """Answer all that is asked, with ``access(kind, offset, value)``."""
+        """Answer all requests with ``access(kind, offset, value)``."""
         with suppress(BlockingIOError):
             while True:
                 peer, _ = self._listening.accept()
@@ -42,9 +42,9 @@ class Accesses:
             each.close()
 
     @staticmethod
-    def _answer(peer: socket.socket, asked: bytes, access: Callable[[int, int, int], int]) -> bytes:
-        """Answer the whole requests in ``asked``; what is left of it."""
-        while len(asked) >= ASK.size:
-            peer.sendall(ANSWER.pack(access(*ASK.unpack(asked[: ASK.size]))))
-            asked = asked[ASK.size :]
-        return asked
+    def _answer(peer: socket.socket, request: bytes, access: Callable[[int, int, int], int]) -> bytes:
+        """Answer the complete requests in ``request``; returns the remainder."""
+        while len(request) >= ASK.size:
+            peer.sendall(ANSWER.pack(access(*ASK.unpack(request[: ASK.size]))))
+            request = request[ASK.size :]
+        return request

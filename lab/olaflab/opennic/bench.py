@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 BEAT = 64
 AXIL_LIMIT = 20_000

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from olafctl.errors import OlafError, Problem
-from olafctl.p4.switch.library import USER_EXTERN
-from olafctl.p4.switch.native import NativeSwitch
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.box_registers import BoxRegisters
@@ -18,8 +15,14 @@ from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.bench import Bench, Signals, Sink, Source
-from olaflab.opennic.stand_ins import model
+from olaflab.opennic.stand_ins import model, rtl
 from olaflab.opennic.verilate import build
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.hardware.driver import Driver
+from olafswitch.p4.switch.library import USER_EXTERN
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.verilog.compile import library as p4_library
+from olafswitch.p4.verilog.module import Module
 
 _NATIVE = Path(__file__).parent / "native"
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
@@ -85,6 +88,13 @@ class Compiled:
     registers: Registers
 
 
+@dataclass(frozen=True)
+class Rtl:
+    """A program's own Verilog behind an IP's ports: what the card runs without VitisNetP4."""
+
+    module: Module
+
+
 class Box:
     """The box, out of reset, with ``ports`` CMACs and one function of the host.
 
@@ -96,19 +106,21 @@ class Box:
     def __init__(
         self,
         queue: Geometry,
-        programs: Mapping[int, Program | Compiled],
+        programs: Mapping[int, Program | Compiled | Rtl],
         seed: int = 1,
         latency: int = 40,
         periods: Mapping[str, int] | None = None,
         ports: int = 2,
         around: Around | None = None,
     ) -> None:
-        bench = Bench(library(queue, ports, around=around), {**PERIODS, **(periods or {})}, seed)
+        blocks = {n: each.module for n, each in programs.items() if isinstance(each, Rtl)}
+        made = library(queue, ports, around=around, blocks=blocks)
+        bench = Bench(made, {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
         self._failure: BaseException | None = None
         self._compiled = {which: each for which, each in programs.items() if isinstance(each, Compiled)}
         self._callback = c.CFUNCTYPE(c.c_int, c.c_int, c.POINTER(_Frame))(self._run_program)
-        self._programs = {n: each for n, each in programs.items() if not isinstance(each, Compiled)}
+        self._programs = {n: each for n, each in programs.items() if not isinstance(each, Compiled | Rtl)}
         bench.library.vnp4_set_program.argtypes = [c.c_void_p]
         bench.library.vnp4_set_program(c.cast(self._callback, c.c_void_p))
         self._registers_callback = c.CFUNCTYPE(c.c_uint32, c.c_int, c.c_int, c.c_uint32, c.c_uint32)(
@@ -130,6 +142,12 @@ class Box:
         self.registers = BoxRegisters(*self._window(bases["box"]))
         self.queue = QueueRegisters(*self._window(bases["queue"]))
         self.reset(start=False)
+        self.drivers = {
+            ip.number: Driver(blocks[ip.number].description, *self._window(bases[ip.name]))
+            for ip in IPS
+            if ip.number in blocks
+        }
+        """What programs the tables of each block that is Olaf's own Verilog."""
 
     def connect(self, ports: int) -> tuple[Source, Sink]:
         """Fill ``rx`` and ``tx``, a stream for each port; the host's two streams."""
@@ -146,7 +164,7 @@ class Box:
         self.bench["axil_aresetn"] = 1
 
     def reset(self, start: bool = True, limit: int = 50_000) -> None:
-        """Ask for a reset as the shell does, and wait until the box says that it is done.
+        """Request a reset as the shell does, and wait until the box reports that it is done.
 
         Raises OlafError when it never does.
         """
@@ -184,7 +202,7 @@ class Box:
             before = passed
             if still >= quiet:
                 return
-        raise OlafError(Problem(f"the box did not come to rest within {limit} cycles"))
+        raise OlafError(Problem(f"the box did not become idle within {limit} cycles"))
 
     def close(self) -> None:
         """Free the model."""
@@ -265,18 +283,25 @@ def library(
     ports: int = 2,
     progress: Callable[[str], None] = lambda step: None,
     around: Around | None = None,
+    blocks: Mapping[int, Module] | None = None,
 ) -> Path:
     """The Verilated box with OlafQueue of these parameters, from the cache or built now.
 
-    With RTL ``around`` it that decides the number of ports.
+    With RTL ``around`` it that decides the number of ports. ``blocks`` are IPs' programs in Verilog.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        more = [work / INSTANCE, *(work / f"{ip.name}.sv" for ip in IPS)]
+        more: list[Path] = [work / INSTANCE, *(work / f"{ip.name}.sv" for ip in IPS)]
         more[0].write_text(instance(queue))
-        for ip, path in zip(IPS, more[1:], strict=True):
-            path.write_text(model(ip))
+        for ip, path in zip(IPS, tuple(more[1:]), strict=True):
+            made = (blocks or {}).get(ip.number)
+            path.write_text(rtl(ip, made.name) if made is not None else model(ip))
+        for made in (blocks or {}).values():
+            more.append(work / f"{made.name}.v")
+            more[-1].write_text(made.text)
+        if blocks:
+            more += p4_library()
         native = [_NATIVE / "vnp4.h", _NATIVE / "vnp4.cpp"]
         if around is None:
             parameters = {"PORTS": ports, "FUNCTIONS": 1}

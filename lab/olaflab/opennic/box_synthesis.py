@@ -8,7 +8,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from olafctl import cache
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
@@ -17,6 +16,7 @@ from olaflab.opennic.verilate import sources
 from olaflab.queue import synthesis
 from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import DEVICE, mapper, resources
+from olafswitch import cache
 
 TOP = "olaf_box_250mhz"
 PAPER = {"LUT": 3.52, "FF": 1.5}

@@ -8,51 +8,40 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.p4.compiler import Program, compile_text
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4.syntax.preprocess import preprocess_text
-from olafctl.ports import unix
 from olafctl.targets.opennic.bar import ALL_ONES, WRITE
+from olafctl.targets.opennic.card import DESCRIPTION
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
-from olafctl.targets.opennic.ips import IPS, Ip
+from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic import fake_driver
 from olaflab.opennic.accesses import Accesses
-from olaflab.opennic.box import Box, Compiled
+from olaflab.opennic.blocks import block
+from olaflab.opennic.box import Box, Rtl
 from olaflab.opennic.front import Front, Segment, wait
-from olaflab.opennic.ip_registers import IpRegisters
+from olafswitch.p4.verilog.module import Module
+from olafswitch.ports import unix
 
 _SLICE = 200
 """Cycles between two looks at the ports."""
 _QUIET = 2000
 """Cycles without a beat after which only the queue can still hold frames."""
 _ROOM = 4096
-"""Beats that wait at an input before its port is read no more."""
+"""Beats that wait at an input before the card stops reading its port."""
 _IDLE_SECONDS = 60.0
 _PCAP_SECONDS = 0.002
 _BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
 
 
-def compile_ip(ip: Ip, plugin: Mapping[str, str]) -> Program:
-    """The program of an IP in a plug-in's files, compiled. Raises OlafError."""
-    name = f"p4/{ip.name}.p4"
-    return compile_text(preprocess_text(plugin[name], name), file=name)
+def blocks(plugin: Mapping[str, str]) -> Mapping[int, Module]:
+    """The programs in a plug-in's files as Verilog. Raises OlafError."""
+    return {ip.number: block(ip, plugin[f"p4/{ip.name}.p4"], f"p4/{ip.name}.p4") for ip in IPS}
 
 
-def build_info(program: Program) -> int:
-    """What the simulated IP and the stand-in for its driver know each other by."""
-    return int(cache.digest([program.device_config])[:8], 16)
-
-
-def build_drivers(plugin: Mapping[str, str], folder: Path) -> None:
-    """Write the stand-ins for the IPs' drivers to ``folder``. Raises MissingTool, OlafError."""
+def describe(made: Mapping[int, Module], folder: Path) -> None:
+    """Write what the agent must know of each block to ``folder``."""
     for ip in IPS:
-        program = compile_ip(ip, plugin)
-        library = fake_driver.build(ip.name, program.p4info, build_info(program))
-        (folder / library.name).write_bytes(library.read_bytes())
+        (folder / DESCRIPTION.format(ip.name)).write_text(json.dumps(made[ip.number].description))
 
 
 class SimulatedCard:
@@ -63,8 +52,8 @@ class SimulatedCard:
         files = {f"p4/{ip.name}.p4": (build / f"p4/{ip.name}.p4").read_text() for ip in IPS}
         manifest = json.loads((build / MANIFEST).read_text())
         self._build_id = int(manifest["build_id"], 16)
-        self.ips = {ip.number: _program(ip, files) for ip in IPS}
-        self._box = Box(Geometry(**manifest["queue"]), self.ips, ports=len(fronts))
+        programs = {number: Rtl(made) for number, made in blocks(files).items()}
+        self._box = Box(Geometry(**manifest["queue"]), programs, ports=len(fronts))
         self._fronts = fronts
         self._host = Segment(state / "host.sock")
         self._accesses = Accesses(unix.listen(state / "bar.sock", socket.SOCK_STREAM))
@@ -154,10 +143,3 @@ class SimulatedCard:
         waiting = now["resident_updates"] - now["accumulating"]
         self._hand_out()
         return not now["resident_bypass"] and (not waiting or bool(now["hold"]))
-
-
-def _program(ip: Ip, files: Mapping[str, str]) -> Compiled:
-    program = compile_ip(ip, files)
-    switch = NativeSwitch(architecture="xsa")
-    switch.commit(switch.prepare(program.p4info, program.device_config))
-    return Compiled(switch, IpRegisters(switch, program.p4info, build_info(program)))

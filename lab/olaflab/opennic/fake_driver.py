@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.p4runtime.dataplane import P4Info
-from olafctl.p4runtime.program import MatchKind, Program, Table
 from olafctl.targets.opennic import plugin
 from olafctl.templates import fill_in
-from olafctl.toolchain import cxx, run
 from olaflab.opennic.ip_registers import PAGE, action_list
 from olaflab.opennic.stand_ins import TEMPLATES
+from olafswitch import cache
+from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.program import MatchKind, Program, Table
+from olafswitch.toolchain import cxx, run
 
 _SHIM = plugin.DRIVER
 _FAKE = Path(__file__).resolve().parent / "driver"

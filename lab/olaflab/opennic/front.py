@@ -8,14 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces, unix
-from olafctl.ports.host import InterfaceHostPort
-from olafctl.ports.packet_socket import MAX_FRAME
-from olafctl.ports.pcap import PcapReader, PcapWriter
-from olafctl.ports.tap import open_tap
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets.front_ports import FrontPort
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports import unix
+from olafswitch.ports.host import InterfaceHostPort
+from olafswitch.ports.packet_socket import MAX_FRAME
+from olafswitch.ports.pcap import PcapReader, PcapWriter
+from olafswitch.ports.tap import open_tap
+from olafswitch.ports.transport import Transport
 
 _BUFFER = 4 << 20
 

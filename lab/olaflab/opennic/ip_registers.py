@@ -6,9 +6,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import ActionCall, CounterData, Exact, Key, Lpm, Match, P4Info, Ternary
-from olafctl.p4runtime.program import Action, Array, MatchField, MatchKind, Program, Table
+from olafswitch import cache
+from olafswitch.p4.compiler import Program as Compiled
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Exact, Key, Lpm, Match, P4Info, Ternary
+from olafswitch.p4runtime.program import Action, Array, MatchField, MatchKind, Program, Table
 
 PAGE = 8192
 BUILD_INFO = 4
@@ -42,6 +44,11 @@ class _TablePage:
 class _CounterPage:
     counter: Array
     words: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+
+
+def build_info(program: Compiled) -> int:
+    """What the simulated IP and the stand-in for its driver know each other by."""
+    return int(cache.digest([program.device_config])[:8], 16)
 
 
 def action_list(table: Table) -> Sequence[Action]:

@@ -14,6 +14,7 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
+from olaflab.opennic import random_frames
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build
@@ -123,6 +124,19 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     return Latency(total, {**known, "queue and the rest": total - sum(known.values())}, gone)
 
 
+def rtl_latency(size: int) -> Latency:
+    """One update of ``size`` bytes through an empty box whose programs are Verilog."""
+    box = random_frames.rtl_box(seed=1)
+    try:
+        box.rx[0].send(random_frames.an_update(size))
+        came = _first_beat(box.bench, box.rx[0])
+        box.settle()
+        (left,) = box.tx[OUT_PORT - 1].frames()
+    finally:
+        box.close()
+    return Latency(left.first - came, {}, left.last - came)
+
+
 def _programs(kind: Kind, group: int = 0) -> dict[int, "_Fixed"]:
     return {
         1: _Fixed({"kind": int(kind), "cluster": 0, "worker": 1}),
@@ -132,7 +146,7 @@ def _programs(kind: Kind, group: int = 0) -> dict[int, "_Fixed"]:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """A program that says the same of every frame."""
+    """A program with the same verdict for every frame."""
 
     metadata: Mapping[str, int]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from olafctl.errors import OlafError
-from olafctl.targets import deployment, main_thread
+from olafctl.targets import deployment, serving_process
 from olafctl.targets.opennic.process import read_settings
 from olaflab.opennic.card import SimulatedCard
 from olaflab.opennic.front import open_front
+from olafswitch.errors import OlafError
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def serving(state: Path) -> Iterator[None]:
         try:
             card.run()
         except OlafError as error:
-            # As a card that is gone: its sockets close, and the agent says so.
+            # As a card that has failed: its sockets close, and the agent reports it.
             print(error, flush=True)
         card.close()
 
@@ -36,4 +36,4 @@ def serving(state: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main_thread.program(serving)
+    serving_process.program(serving)

@@ -13,11 +13,8 @@ from ipaddress import IPv4Address
 import numpy as np
 
 from olafctl import paths
-from olafctl.errors import OlafError, Problem
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
 from olafctl.targets.opennic.box_registers import Copy
+from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack, unpack
@@ -25,8 +22,17 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
-from olaflab.opennic.box import Box, Compiled
+from olaflab.opennic.blocks import block
+from olaflab.opennic.box import Box, Compiled, Rtl
 from olaflab.opennic.ip_registers import IpRegisters
+from olaflab.opennic.verilated import Programmed
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.hardware.driver import Driver
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
+from olafswitch.p4runtime.program import Program
 
 QUEUE = Geometry(slots=8, beats=142)
 WORKERS_PORT, SERVERS_PORT = 1, 2
@@ -54,10 +60,12 @@ Sent = tuple[int, bytes]
 class _Programmer:
     """A program, native, whose entries are named as a controller names them."""
 
-    def __init__(self, file: str, architecture: str) -> None:
+    def __init__(self, file: str, architecture: str, driver: Driver | None = None) -> None:
+        """With ``driver`` what it programs is a module in Verilog."""
         self.program = compile_program(paths.sources() / "p4src" / file)
         self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
         self.switch.commit(self.switch.prepare(self.program.p4info, self.program.device_config))
+        self._tables = self.switch if driver is None else Programmed(driver, Program(self.program.p4info))
         self._place = 0
 
     def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
@@ -69,22 +77,22 @@ class _Programmer:
             values = (*values, self._place)
             self._place += 1
         key = (Exact(match) if isinstance(match, int) else match,)
-        self.switch.insert(tables[table], key, 0, ActionCall(form.preamble.id, values))
+        self._tables.insert(tables[table], key, 0, ActionCall(form.preamble.id, values))
 
 
-def _first(file: str, architecture: str) -> _Programmer:
+def _first(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
     """A worker with an id in cluster 5, one without in cluster 6, one parameter server."""
-    made = _Programmer(file, architecture)
+    made = _Programmer(file, architecture, driver)
     for reason in Refusal:
         made.add("refusals", reason, "refuse")
     made.add("workers", int(_WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
     made.add("workers", int(_NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
-    made.add("parameter_servers", int(_SERVER.ip), "admit", ANY_PORT)
+    made.add("parameter_servers", int(_SERVER.ip), "admit", ANY_PORT, mac_bits(_SERVER.mac), _SERVER.port)
     return made
 
 
-def _second(file: str, architecture: str) -> _Programmer:
-    made = _Programmer(file, architecture)
+def _second(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
+    made = _Programmer(file, architecture, driver)
     made.add("cluster_multicast", 5, "multicast", _CLUSTER_GROUP)
     for port, endpoint in ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _SERVER)):
         made.add("forwarding", Lpm(int(endpoint.ip), 32), "forward", port)
@@ -131,6 +139,29 @@ def compiled() -> Mapping[int, Compiled]:
     }
 
 
+def blocks() -> Mapping[int, Rtl]:
+    """Both XSA programs in Verilog."""
+    made = {}
+    for ip in IPS:
+        source = paths.sources() / "p4src" / f"{ip.name}_xsa.p4"
+        made[ip.number] = Rtl(block(ip, preprocess(source, (), {}), str(source)))
+    return made
+
+
+def rtl_box(seed: int) -> Box:
+    """The box with both programs in Verilog and the twin's entries in their tables."""
+    box = Box(QUEUE, blocks(), seed=seed)
+    _first("vnp4_1_xsa.p4", "xsa", box.drivers[1])
+    _second("vnp4_2_xsa.p4", "xsa", box.drivers[2])
+    return box
+
+
+def an_update(size: int) -> bytes:
+    """A worker's update of ``size`` bytes, which goes to the parameter server."""
+    gradient = np.ones((size - layouts.GRADIENT_OFFSET) // 4, dtype=np.float32)
+    return OlafFrame(_WORKER, _SERVER, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, gradient, epoch=EPOCH).encode()
+
+
 def prepare(box: Box) -> None:
     """Write the twin's groups and members, and the queue's mode; after a reset as well."""
     members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
@@ -150,20 +181,24 @@ class Account:
     copies: int = 0
     """Frames that left, each what the twin sends, byte for byte but for the queue's status in ACKs."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """Frames that a counter of the box or the queue says were dropped, by counter."""
+    """Dropped frames, by counter of the box or the queue."""
     resets: int = 0
     cut: int = 0
     """Frames that were inside when the box was reset: some or all of their copies did not leave."""
 
 
-def account(frames: int, seed: int, progress: Callable[[str], None] = lambda step: None) -> Account:
+def account(
+    frames: int, seed: int, progress: Callable[[str], None] = lambda step: None, rtl: bool = False
+) -> Account:
     """Send ``frames`` random frames into two CMACs and the host, with pauses at every port and resets.
 
+    With ``rtl`` the programs are Verilog, and their tables are written over the box's registers.
+
     Raises OlafError for a frame that left and should not have, left twice, left (without a reset) in part of
-    its copies only, or is missing without a counter that says so.
+    its copies only, or is missing without a counter that counts it.
     """
     pick = random.Random(seed)
-    box = Box(QUEUE, compiled(), seed=seed)
+    box = rtl_box(seed) if rtl else Box(QUEUE, compiled(), seed=seed)
     run = _Run(box, pick, Twin())
     try:
         prepare(box)
@@ -186,7 +221,7 @@ class _Run:
         self.total = Account()
 
     def batch(self, frames: int, reset: bool) -> None:
-        """Send, let the box come to rest, and account for each frame."""
+        """Send, wait until the box is idle, and account for each frame."""
         box, pick = self._box, self._pick
         for end in (*box.rx, box.h2c):
             end.pause(pick.choice([0.0, 0.2, 0.5]))
@@ -234,7 +269,7 @@ class _Run:
         frame = random_frame(pick, nonce)
         shape = pick.randrange(20)
         if shape == 1:
-            # What looks like an update of another size than it says, and is no known worker's.
+            # A frame that looks like an update of another size, from an unknown worker.
             frame = _olaf(pick, nonce, _STRANGER, _SERVER, FrameType.UPDATE)
             frame = (frame + pick.randbytes(64))[: pick.randint(60, len(frame) + 64)]
         if shape == 0:
@@ -281,17 +316,17 @@ class _Run:
         return sum(1 for number, sent in enumerate(due) if arrived[number] < len(sent))
 
     def _compare(self, missing: int, bad: int) -> None:
-        """Every frame that is missing must be one that a counter says was dropped."""
+        """A counter must account for every missing frame."""
         counters, queue = self._box.registers.counters(), self._box.queue.read_all()
         causes = {name: queue[name] for name in ("dropped_full", "dropped_bypass")}
         causes["dropped_punt"] = counters["dropped_punt"]
         # Of what the twin sends nowhere the queue may drop some as well.
         if missing > sum(causes.values()):
-            what = f"{missing} frames left nothing, the counters say {sum(causes.values())}"
+            what = f"{missing} frames are missing, the counters have {sum(causes.values())}"
             raise OlafError(Problem(what, f"frames from {self.total.frames}"))
-        told = sum(counters[f"{cause}_port_{n}"] for cause in ("oversize", "malformed") for n in range(2))
-        if told != bad:
-            raise OlafError(Problem(f"{bad} bad frames came, {told} are counted"))
+        counted = sum(counters[f"{cause}_port_{n}"] for cause in ("oversize", "malformed") for n in range(2))
+        if counted != bad:
+            raise OlafError(Problem(f"{bad} bad frames came, {counted} are counted"))
         for name, count in causes.items():
             self.total.dropped[name] = self.total.dropped.get(name, 0) + count
 

@@ -14,6 +14,11 @@ def stub(ip: Ip) -> str:
     return fill_in(TEMPLATES, "vnp4_stub.v.j2", ip=ip, meta_bits=width(fields()))
 
 
+def rtl(ip: Ip, module: str) -> str:
+    """Olaf's own Verilog of the program, the module ``module``, behind the IP's ports."""
+    return fill_in(TEMPLATES, "vnp4_rtl.v.j2", ip=ip, module=module, meta_bits=width(fields()))
+
+
 def model(ip: Ip) -> str:
-    """A module that behaves as the IP's documentation says, around a program that the bench runs."""
+    """A module that behaves by the IP's documentation, around a program that the bench runs."""
     return fill_in(TEMPLATES, "vnp4_model.sv.j2", ip=ip, meta_bits=width(fields()))

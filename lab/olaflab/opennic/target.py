@@ -4,12 +4,9 @@ The front ports are made as for the twin, as many as the testbed has.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from olafctl import cache, toolchain
-from olafctl.errors import Problem
 from olafctl.targets import deployment, front_ports, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
@@ -20,10 +17,13 @@ from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
 from olaflab.opennic import box
-from olaflab.opennic.card import build_drivers
+from olaflab.opennic.card import blocks, describe
+from olafswitch import cache, toolchain
+from olafswitch.errors import Problem
+from olafswitch.p4.compiler import own_digest
+from olafswitch.p4.verilog.compile import library
 
 DRIVERS = "drivers"
-_PARALLEL = 2
 _CARD_LOG = "card.log"
 _LOGS = (queue_process.LOG, _CARD_LOG)
 _START_SECONDS = 120.0
@@ -39,22 +39,21 @@ class OpennicSim:
         return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """The plug-in, the Verilated box, both programs, stand-ins for the drivers. Raises OlafError."""
+        """The plug-in, and the Verilated box with both programs as Verilog. Raises OlafError."""
         made = builds.make(testbed)
 
         def everything(folder: Path) -> None:
             made.write(folder)
             (folder / DRIVERS).mkdir()
-            with ThreadPoolExecutor(_PARALLEL) as pool:
-                library = pool.submit(
-                    box.library, testbed.root.geometry, len(testbed.ports), progress=progress
-                )
-                progress("compiling the IPs' programs")
-                build_drivers(made.files, folder / DRIVERS)
-                library.result()
+            progress("compiling the programs to Verilog")
+            programs = blocks(made.files)
+            describe(programs, folder / DRIVERS)
+            box.library(testbed.root.geometry, len(testbed.ports), progress, blocks=programs)
 
         parts = [str(toolchain.cxx()), str(len(testbed.ports))]
-        key = cache.digest([*parts, *(part for item in sorted(made.files.items()) for part in item)])
+        parts += [path.read_text() for path in library()]
+        files = [part for item in sorted(made.files.items()) for part in item]
+        key = cache.digest([*parts, own_digest(), *files])
         folder, fresh = cache.build_once(self.name, key, everything)
         return Build(folder, folder.name, fresh)
 

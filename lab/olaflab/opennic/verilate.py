@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from olafctl import cache, paths
-from olafctl.toolchain import Compiler, cxx, run, unit, verilator_root
+from olafctl import paths
+from olafswitch import cache
+from olafswitch.toolchain import Compiler, cxx, run, unit, verilator_root
 
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"
@@ -77,7 +78,7 @@ def build(
 
 
 def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options: Sequence[str] = ()) -> str:
-    """What ``verilator --lint-only -Wall`` says about ``top``: nothing, when it is clean."""
+    """The output of ``verilator --lint-only -Wall`` for ``top``: empty when it is clean."""
     root = verilator_root()
     result = subprocess.run(
         [
@@ -89,8 +90,8 @@ def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options:
         capture_output=True,
         text=True,
     )
-    said = result.stdout + result.stderr
-    return said or ("" if result.returncode == 0 else f"Verilator failed with code {result.returncode}")
+    message = result.stdout + result.stderr
+    return message or ("" if result.returncode == 0 else f"Verilator failed with code {result.returncode}")
 
 
 def _verilate(

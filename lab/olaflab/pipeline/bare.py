@@ -6,15 +6,15 @@ also relays between hosts and switches, so here frames go in and out where it do
 
 import psutil
 
-from olafctl.ports import ip
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.interfaces import cables_of
-from olafctl.ports.transport import Transport
+from olafctl.network import ip
+from olafctl.network.interfaces import cables_of
 from olafctl.targets.bmv2.wiring import FIRST_FRONT, FROM_FIRST, SECOND_FRONT, TO_SECOND, cables
 from olafctl.targets.deployment import required
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olaflab.pipeline.twin import engine_processes
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.transport import Transport
 
 _QUEUE_PROCESS = "olafctl.targets.bmv2.process"
 

@@ -18,11 +18,8 @@ import psutil
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Host
-from olafctl.ports import interfaces, ip
-from olafctl.ports.host import HostPort, open_host_port
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces, ip
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, of_root
@@ -32,12 +29,15 @@ from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed, engine_processes
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.transport import Transport
 
 _SECONDS = 60.0
 _QUIET = 0.2
 _HEADERS = 64
 _STOP = 'kill -STOP "$1" && { timeout "$2" cat; [ $? = 124 ] || kill -KILL "$1"; }; kill -CONT "$1"'
-"""By a process of its own, whose ``cat`` ends before its time when this one does."""
+"""Write through a process of its own, whose ``cat`` ends early when this one does."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Bench:
         """The engine's process gets no processor, and updates come."""
         (process,) = engine_processes(self._running)
         with stopped(process, seconds):
-            self._send(50)  # a UNIX socket takes no more than some 100 until they are read
+            self._send(50)  # a UNIX socket takes at most some 100 until they are read
         self._drain(_QUIET, "stopped")
 
     def full(self) -> None:

@@ -6,19 +6,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from olafctl import cache
 from olafctl.control.in_process import Engines, Stages, engines_of
 from olafctl.targets import registry
-from olafctl.targets.engine import compile as engine_sources
-from olafctl.targets.engine.compile import engine_library
+from olafctl.targets.engine.compile import SOURCES as PIPELINE
 from olafctl.targets.interface import Progress
 from olafctl.targets.queue_library import queue_library as verilated
 from olafctl.targets.software.target import queue_library as in_cpp
 from olafctl.testbed.model import Testbed
-from olafctl.toolchain import cxx, run
+from olafswitch import cache
+from olafswitch.engine.compile import INCLUDES, engine_library
+from olafswitch.toolchain import cxx, run
 
 _SOURCE = Path(__file__).parent / "native" / "in_process.cpp"
-_INCLUDES = Path(engine_sources.__file__).parent / "native"
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra")
 _BURST = 64
 QUEUES = {"software": in_cpp, "twin": verilated}
@@ -62,11 +61,17 @@ def engine_of(testbed: Testbed, target: str, progress: Progress) -> Iterator[InP
 def _native() -> ctypes.CDLL:
     compiler = cxx()
     engine = engine_library()
-    headers = [path for folder in engine_sources.SOURCES for path in sorted(folder.glob("*.h"))]
-    key = cache.digest([str(compiler), " ".join(_FLAGS), str(engine), _SOURCE, *headers])
+    key = cache.digest([str(compiler), " ".join(_FLAGS), str(engine), _SOURCE])
 
     def build(work: Path) -> None:
-        output = [f"-I{_INCLUDES}", str(_SOURCE), str(engine), "-o", str(work / "in_process.so")]
+        output = [
+            f"-I{INCLUDES}",
+            f"-I{PIPELINE}",
+            str(_SOURCE),
+            str(engine),
+            "-o",
+            str(work / "in_process.so"),
+        ]
         run([*compiler.command, *_FLAGS, *output])
 
     folder, _ = cache.build_once("in-process", key, build)

@@ -1,4 +1,4 @@
-"""What ``olafctl bench p4`` measures: the packet rate of VNP4₁ with a table full of workers."""
+"""What ``olaflab bench p4`` measures: the packet rate of VNP4₁ with a table full of workers."""
 
 import time
 from collections.abc import Callable
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from olafctl.errors import OlafError
-from olafctl.p4.compiler import compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import ActionCall, Exact
+from olafctl.wire.frames import Endpoint, mac_bits
+from olafctl.wire.layouts import GRADIENT_OFFSET, UDP_PORT, FrameType
+from olafswitch.errors import OlafError
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import ActionCall, Exact
 
-_WORKER_NET, _SERVER = 0x0A000000, 0x0A010001
+_WORKER_NET = 0x0A000000
+_SERVER = Endpoint("02:00:00:00:00:02", IPv4Address("10.1.0.1"), UDP_PORT)
 _PORT = 1
 """Where all of them are."""
 
@@ -39,7 +42,8 @@ def switch_with_workers(
         raise OlafError(f"{source} has no {missing.pop()}: it is not VNP4₁")
     switch = NativeSwitch()
     switch.commit(switch.prepare(program.p4info, program.device_config))
-    switch.insert(ids["parameter_servers"], (Exact(_SERVER),), 0, ActionCall(ids["admit"], (_PORT,)))
+    server = ActionCall(ids["admit"], (_PORT, mac_bits(_SERVER.mac), _SERVER.port))
+    switch.insert(ids["parameter_servers"], (Exact(int(_SERVER.ip)),), 0, server)
     params = [
         param.name
         for action in program.p4info.actions
@@ -61,14 +65,11 @@ def update(worker: int, size: int) -> bytes:
     """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
     import numpy as np
 
-    from olafctl.wire.frames import Endpoint
-    from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType
     from olaflab.frames import OlafFrame
 
-    port = 20300
     frame = OlafFrame(
-        source=Endpoint("02:00:00:00:00:01", IPv4Address(_WORKER_NET + worker), port),
-        destination=Endpoint("02:00:00:00:00:02", IPv4Address(_SERVER), port),
+        source=Endpoint("02:00:00:00:00:01", IPv4Address(_WORKER_NET + worker), UDP_PORT),
+        destination=_SERVER,
         frame_type=FrameType.UPDATE,
         flags=0,
         count=1,

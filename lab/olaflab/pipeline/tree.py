@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host, Member
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
@@ -20,6 +19,7 @@ from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed
+from olafswitch.errors import BadInput, Problem
 
 _KINDS = 64
 
@@ -97,7 +97,7 @@ def _updates(testbed: Testbed, size: int, worker: Member) -> Sequence[bytes]:
     most = min(engine.beats for engine in testbed.engines) * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
-        raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
+        raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
     ends = _end(worker), _end(testbed.parameter_servers[0])
     gradient = np.ones(values, np.float32)
     return [

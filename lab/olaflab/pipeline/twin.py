@@ -10,16 +10,12 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from olafctl import paths
 from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import locked
 from olafctl.control.store import clear
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host
-from olafctl.ports import interfaces
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets import processes, registry
 from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
@@ -29,6 +25,10 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
+from olafswitch import paths
+from olafswitch.errors import BadInput, Problem
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.transport import Transport
 
 _KINDS = 64
 _PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -87,7 +87,7 @@ def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
     most = testbed.root.beats * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
-        raise BadInput(Problem(f"there are no updates of {size} bytes", str(testbed.source), remedy))
+        raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
     ends = _end(testbed.workers[0]), _end(testbed.parameter_servers[0])
     gradient = np.ones(values, np.float32)
     return [

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import IndexSettings
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry, segment_values
@@ -20,6 +19,7 @@ from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.queue.links import Link
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafswitch.errors import OlafError, Problem
 
 GEOMETRY = Geometry(indices=1024, slots=64, beats=140)
 QUOTA = 48

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
+from olaflab.queue.clockless import UNCOUNTED, ClocklessQueue
 from olaflab.queue.golden import GoldenQueue, Unexplained, with_status
 from olaflab.queue.golden.frames import ALL_BYTES, Update, field, keeps_of
 from olaflab.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
-from olaflab.queue.told import UNTOLD, ToldQueue
 
 BYPASS_BEATS = 512
 _LIMIT = 2_000_000
-"""Cycles after which a queue that was left alone must have come to rest."""
+"""Cycles after which a queue without input must be idle."""
 _LIMIT_OF_A_COMMAND = 1000
 """Reads of `command_busy` an index, after which a command must be at its end."""
 
@@ -36,14 +36,16 @@ class Other:
 
 
 class Comparison:
-    """A queue and its golden model, and with ``told`` the queue in C++.
+    """A queue and its golden model, and with ``clockless`` the queue in C++.
 
     Every method raises Unexplained on any difference.
     """
 
-    def __init__(self, model: QueueModel, geometry: Geometry, told: ToldQueue | None = None) -> None:
+    def __init__(
+        self, model: QueueModel, geometry: Geometry, clockless: ClocklessQueue | None = None
+    ) -> None:
         self.model = model
-        self.told = told
+        self.clockless = clockless
         self.golden = GoldenQueue(geometry)
         self.frames = 0
         self._offered_others: deque[Other] = deque()
@@ -57,8 +59,8 @@ class Comparison:
         golden = self.golden
         for name, value in settings.items():
             self.model.registers.write(name, value)
-            if self.told is not None:
-                self.told.write(name, value)
+            if self.clockless is not None:
+                self.clockless.write(name, value)
             match name:
                 case "rate":
                     golden.limit_rate(value, self.model.cycle)
@@ -78,16 +80,16 @@ class Comparison:
         self.model.offer(sidecar, frame, cycle, None if keeps is None else list(keeps))
         if sidecar.kind == Kind.UPDATE:
             self.golden.offer(sidecar, frame, keeps)
-            if self.told is not None:
-                self.told.offer(Update.read(sidecar, frame, keeps, self.golden.geometry))
+            if self.clockless is not None:
+                self.clockless.offer(Update.read(sidecar, frame, keeps, self.golden.geometry))
         else:
             header = frame[:GRADIENT_OFFSET] if masks[0] == ALL_BYTES else None
             self._offered_others.append(Other(sidecar, _kept(frame, masks), len(masks), header))
 
     def settle(self) -> None:
-        """Let all come to rest, and compare what left."""
+        """Wait until both are idle, and compare what left."""
         if self.model.settle(_LIMIT) >= _LIMIT:
-            raise Unexplained("the queue does not come to rest")
+            raise Unexplained("the queue does not become idle")
         self.see()
 
     def see(self) -> None:
@@ -96,8 +98,8 @@ class Comparison:
         self._left_others.extend(one.last for one in departures if not _is_update(one))
         for instant in self.model.instants():
             self.golden.at(instant)
-            if self.told is not None:
-                self.told.at(instant)
+            if self.clockless is not None:
+                self.clockless.at(instant)
             self._bypass(instant)
         for departure in departures:
             self._compare(departure)
@@ -111,7 +113,7 @@ class Comparison:
             "other frames in the bypass": len(self._others),
         }
         if any(left.values()):
-            raise Unexplained(f"the queue is at rest with {left}")
+            raise Unexplained(f"the queue is idle with {left}")
 
     def jam(self, frames: Sequence[tuple[Sidecar, bytes]]) -> None:
         """Send frames while the sink takes nothing: they must be accepted or dropped all the same.
@@ -142,12 +144,12 @@ class Comparison:
             )
             if shown[name] != expected
         ]
-        if self.told is not None:
-            self.told.write("snapshot", 1)
+        if self.clockless is not None:
+            self.clockless.write("snapshot", 1)
             wrong += [
-                f"{name} in C++ is {self.told.counter(name)}, must be {expected}"
+                f"{name} in C++ is {self.clockless.counter(name)}, must be {expected}"
                 for name, expected in self.golden.counters.items()
-                if name not in UNTOLD and self.told.counter(name) != expected
+                if name not in UNCOUNTED and self.clockless.counter(name) != expected
             ]
         if wrong:
             raise Unexplained("; ".join(wrong))
@@ -158,8 +160,8 @@ class Comparison:
             response, _ = self.model.access(True, BY_NAME[name].offset, value, strobe)
             if response:
                 raise Unexplained(f"a write of {name} answers {response}")
-            if self.told is not None:
-                self.told.write(name, value, strobe)
+            if self.clockless is not None:
+                self.clockless.write(name, value, strobe)
 
     def read(self, name: str) -> int:
         """Read a register, at any cycle."""
@@ -194,7 +196,7 @@ class Comparison:
         self._give(code, 1)
         if not self.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted")
-        if self.told is not None and not self.told.read("command_error"):
+        if self.clockless is not None and not self.clockless.read("command_error"):
             raise Unexplained(f"command {code} of {first} … {last}, {settings}, is accepted in C++")
         self.golden.note("command refused")
 
@@ -242,7 +244,7 @@ class Comparison:
         for name, value in expected.items():
             if (shown := self.read(name)) != value:
                 raise Unexplained(f"{name} is {shown:#x}, must be {value:#x}")
-            if self.told is not None and (shown := self.told.read(name)) != value:
+            if self.clockless is not None and (shown := self.clockless.read(name)) != value:
                 raise Unexplained(f"{name} in C++ is {shown:#x}, must be {value:#x}")
 
     def _bypass(self, instant: Instant) -> None:
@@ -253,11 +255,11 @@ class Comparison:
         if instant.admitted or instant.refused:
             other = self._offered_others.popleft()
             counters["in_bypass"] += 1
-            if other.sidecar.kind == Kind.ACK and other.header is not None:
-                self.golden.acknowledge(other.sidecar, other.header)
-                if self.told is not None:
-                    self.told.acknowledge(other.sidecar, other.header)
             if instant.admitted:
+                if other.sidecar.kind == Kind.ACK and other.header is not None:
+                    self.golden.acknowledge(other.sidecar, other.header)
+                    if self.clockless is not None:
+                        self.clockless.acknowledge(other.sidecar, other.header)
                 if other.wanted > BYPASS_BEATS:
                     raise Unexplained(f"a frame of {other.wanted} beats was let into the bypass")
                 self._others.append(other)
@@ -273,8 +275,8 @@ class Comparison:
         counters = self.golden.counters
         if _is_update(departure):
             sidecar, frame = self.golden.next_update()
-            if self.told is not None:
-                self._compare_told(sidecar, frame)
+            if self.clockless is not None:
+                self._compare_clockless(sidecar, frame)
             counters["output_beats"] += -(-len(frame) // BEAT_BYTES)
         else:
             if not self._others:
@@ -286,15 +288,15 @@ class Comparison:
         if departure.frame != frame:
             raise Unexplained(_difference(departure.frame, frame))
         status = self.golden.status()
-        if self.told is not None and (in_cpp := self.told.status()) != status:
+        if self.clockless is not None and (in_cpp := self.clockless.status()) != status:
             raise Unexplained(f"a frame's status in C++ is {in_cpp}, must be {status}")
         expected = with_status(without_status(sidecar), status)
         if departure.sidecar != expected:
             raise Unexplained(f"a frame left with {departure.sidecar}, must be {expected}")
 
-    def _compare_told(self, sidecar: Sidecar, frame: bytes) -> None:
-        assert self.told is not None
-        in_cpp, its = self.told.next_update()
+    def _compare_clockless(self, sidecar: Sidecar, frame: bytes) -> None:
+        assert self.clockless is not None
+        in_cpp, its = self.clockless.next_update()
         if its != frame:
             raise Unexplained(f"in C++ {_difference(its, frame)}")
         if without_status(in_cpp) != without_status(sidecar):

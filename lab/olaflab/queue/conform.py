@@ -1,10 +1,10 @@
 """Holds the Verilated queue and the one in C++ to the golden model, on random traffic.
 
 Compared, of every frame that leaves: all bytes, all sidecar fields, the status. Of every run: each
-counter that says what became of frames. Frames that pass by the queue must leave in order, byte for byte;
+counter of what became of frames. Frames that pass by the queue must leave in order, byte for byte;
 one may be refused only when the bypass had no room for it.
 
-``olafctl bench conform`` runs many seeds and prints how often each rule was met.
+``olaflab bench conform`` runs many seeds and prints how often each rule was met.
 """
 
 import random
@@ -19,10 +19,11 @@ from olafctl.queue.registers import Command, IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
+from olaflab.queue import edges
+from olaflab.queue.clockless import ClocklessQueue, build_clockless
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained, iswitch_async
 from olaflab.queue.model import QueueModel
-from olaflab.queue.told import ToldQueue, build_told
 from olaflab.queue.traffic import Traffic
 
 GEOMETRIES = (
@@ -80,7 +81,7 @@ def run_seed(
 ) -> Comparison:
     """Random traffic under random settings in a new ``model``, episode by episode.
 
-    ``in_cpp`` is the library of the queue in C++, which is told of all that the model does.
+    ``in_cpp`` is the library of the queue in C++, which receives every event of the model.
 
     Raises Unexplained, naming the seed, when the queue and its golden model differ.
     """
@@ -88,11 +89,14 @@ def run_seed(
     comparison = Comparison(model, geometry)
     try:
         used = _start_in_the_middle(comparison, geometry, pick)
-        comparison = Comparison(model, geometry, None if in_cpp is None else ToldQueue(in_cpp))
+        comparison = Comparison(model, geometry, None if in_cpp is None else ClocklessQueue(in_cpp))
         comparison.command(Command.GET, used, used, IndexSettings())
         comparison.set(active_window=pick.choice((50, 1000, 20_000)))
         _windows(comparison, geometry, pick)
+        edges.window_edges(comparison, geometry, pick)
         _weights(comparison, geometry, pick)
+        edges.version_edges(comparison, geometry, pick)
+        edges.commands_beside_acks(comparison, geometry, pick)
         while comparison.frames < frames:
             _episode(comparison, geometry, pick, min(frames - comparison.frames, 150))
         comparison.set(hold=0, rate=0)
@@ -285,7 +289,7 @@ def _command(
 
 def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:
     """Seeds over all GEOMETRIES until ``frames`` were compared. Raises Unexplained on any difference."""
-    libraries = [(geometry, build_queue(geometry), build_told(geometry)) for geometry in GEOMETRIES]
+    libraries = [(geometry, build_queue(geometry), build_clockless(geometry)) for geometry in GEOMETRIES]
     coverage = Coverage()
     while coverage.frames < frames:
         geometry, library, in_cpp = libraries[coverage.seeds % len(libraries)]

@@ -3,7 +3,7 @@
 The workers, the control plane and the links are events in virtual time; the engine's queue is the Verilated
 one. A worker that misses a result after a while sends its contribution again and asks for help. The control
 plane passes the request on to another member, each time to the next, and that one sends the result if it has
-it. Once every member has asked for a round's segment, none of them can have its result: the control plane
+it. When every member has requested a round's segment, none of them can have its result: the control plane
 resets the index, and the contributions that are sent again count again.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
@@ -28,6 +27,7 @@ from olafctl.wire.modes import Mode
 from olaflab.frames import Gradient, OlafFrame
 from olaflab.queue.links import Link
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafswitch.errors import OlafError, Problem
 
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 RATE = 10e9
@@ -44,7 +44,7 @@ _ENGINE = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), 20300)
 
 @dataclass
 class Overhead:
-    """What a run took; frames are worker to engine unless they say otherwise."""
+    """The cost of a run; frames go from worker to engine unless noted otherwise."""
 
     rounds: int = 0
     lost: int = 0
@@ -84,7 +84,7 @@ class _Run:
         self.segments, self.rounds, self.loss = segments, rounds, loss
         self.random = random.Random(seed)
         self.workers = [_Worker(number, Link(RATE, DELAY), Link(RATE, DELAY)) for number in range(workers)]
-        self.asked: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self.askers: dict[tuple[int, int], set[int]] = defaultdict(set)
         self.turn = itertools.count()
         self.overhead = Overhead()
         self.now = 0.0
@@ -205,11 +205,11 @@ class _Run:
     # The control plane
 
     def _help(self, asker: _Worker, round_: int, segment: int) -> None:
-        for old in [key for key in self.asked if key[0] < round_]:
-            del self.asked[old]
-        self.asked[round_, segment].add(asker.number)
-        if len(self.asked[round_, segment]) == len(self.workers):
-            del self.asked[round_, segment]
+        for old in [key for key in self.askers if key[0] < round_]:
+            del self.askers[old]
+        self.askers[round_, segment].add(asker.number)
+        if len(self.askers[round_, segment]) == len(self.workers):
+            del self.askers[round_, segment]
             self.overhead.resets += 1
             self.model.registers.command(Command.RESET, segment, segment)
             return

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import QueueRegisters
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
 from olaflab.sources.cpp import ctypes_fields
+from olafswitch.errors import OlafError, Problem
 
 CYCLE_NS = 4
 

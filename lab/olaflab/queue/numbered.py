@@ -1,6 +1,6 @@
 """Numbered sums over links that lose, double and reorder frames: exactly once, without gaps (iSwitch §4).
 
-Members number their contributions and send each twice, for nothing tells them which were taken. Every frame
+Members number their contributions and send each twice, for they do not learn which were taken. Every frame
 on every link, from member to engine, from engine to engine and from engine to member, may be lost, doubled or
 overtaken. The engines' queues are the Verilated ones. A contribution's values tell whose it is and which: so
 every result is taken apart, and held against the exact sum of the contributions in it.
@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import WINDOW, Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Kind
@@ -25,6 +24,7 @@ from olafctl.wire.modes import Mode
 from olaflab.queue.golden.frames import field as header_field
 from olaflab.queue.model import QueueModel, Sidecar
 from olaflab.queue.traffic import update
+from olafswitch.errors import OlafError, Problem
 
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 SEGMENTS = 4
@@ -39,7 +39,7 @@ _LATEST = 600
 """A frame is under way for up to so many contributions of all members, mostly for far fewer."""
 _AT_A_TIME = 32
 _LIMIT = 1_000_000
-"""Cycles after which a queue must have come to rest."""
+"""Cycles after which a queue must be idle."""
 _TRIES = 200
 _WRAP = 1 << 32
 
@@ -78,7 +78,7 @@ class _Engine:
             self.model.offer(sidecar, frame)
         self.waiting.clear()
         if self.model.settle(_LIMIT) >= _LIMIT:
-            raise OlafError(Problem("the queue does not come to rest"))
+            raise OlafError(Problem("the queue does not become idle"))
         left = list(self.model.take())
         for departure in left:
             self.to(departure.sidecar, departure.frame)
@@ -237,7 +237,7 @@ class _Run:
             raise OlafError(Problem("is not the exact sum of its contributions", where))
 
     def _identify(self, member: int, rest: int, segment: int) -> tuple[int, int]:
-        """The member and its contribution that one value of a result tells of, by what was taken before."""
+        """The member and its contribution that one value of a result shows, by what was taken before."""
         lowest = self.newest[member, segment] - _PLACES // 2
         return member, (lowest + (rest - lowest) % _PLACES) % _WRAP
 

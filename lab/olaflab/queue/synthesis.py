@@ -11,11 +11,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from olafctl import cache
-from olafctl.errors import MissingTool, OlafError, Problem
 from olafctl.queue.verilate import Progress, verilog_sources
 from olafctl.wire.geometry import Geometry
 from olaflab.queue.netlist import Crossing, Netlist
+from olafswitch import cache
+from olafswitch.errors import MissingTool, OlafError, Problem
 
 TOP = "olaf_queue"
 DEVICE = {"LUT": 1_303_680, "FF": 2_607_360, "BRAM36": 2_016, "URAM": 960, "DSP": 9_024}
@@ -76,18 +76,18 @@ def mapper() -> str:
     Older ones share logic across carry chains, which leaves loops in the netlist that are none in time.
     """
     found = yosys()
-    said = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
-    version = re.match(r"Yosys (\d+)\.(\d+)", said)
+    output = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"Yosys (\d+)\.(\d+)", output)
     if version is None or (int(version[1]), int(version[2])) < _LEAST:
-        what = f"{found} is {' '.join(said.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
+        what = f"{found} is {' '.join(output.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
         raise MissingTool(Problem(what, remedy="pip install './lab[synth]'"))
     return found
 
 
 def version() -> str:
     """What :func:`mapper` calls itself: levels and LUTs differ by one or two per cent between versions."""
-    said = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
-    return " ".join(said.split()[:2])
+    output = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
+    return " ".join(output.split()[:2])
 
 
 @functools.cache
@@ -177,7 +177,7 @@ def _run(command: str, geometry: Geometry, work: Path) -> None:
 
 
 def run(command: str, script: str, work: Path, makes: str, where: str) -> None:
-    """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` says what for.
+    """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` its purpose.
 
     Raises OlafError when it fails.
     """
@@ -185,5 +185,5 @@ def run(command: str, script: str, work: Path, makes: str, where: str) -> None:
     line = ["nice", "-n", "5", command, "-q", "-l", "yosys.log", "run.ys"]
     result = subprocess.run(line, cwd=work, capture_output=True, text=True)
     if result.returncode != 0 or not (work / makes).is_file():
-        said = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
-        raise OlafError(Problem("\n".join(said), where))
+        output = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
+        raise OlafError(Problem("\n".join(output), where))

@@ -29,7 +29,7 @@ _REWARDS = (
     *_NOT_FINITE,
 )
 _LEAST = (0.0, -0.0, 1e-45, -1e-45)
-"""Both zeros and their neighbours: a comparison that is off by one tells them wrong."""
+"""Both zeros and their neighbours: a comparison that is off by one confuses them."""
 _THRESHOLDS = (0.0, 0.5, 2.0, float("inf"))
 _LARGEST = float(np.finfo(np.float32).max)
 _EXTREME = (_LARGEST, -_LARGEST, 3e38, -3e38, *_NOT_FINITE[:2])
@@ -335,7 +335,7 @@ class Traffic:
         return sidecar, _with_udp_length(frame, wrong)
 
     def _of_boundary_size(self) -> Frame:
-        """A size at the edge of what its UDP length can say, where a sum or product of few bits wraps."""
+        """A size at the edge of what its UDP length can hold, where a sum or product of few bits wraps."""
         pick = self._random
         size = pick.choice((0, 1, 30, 33, 34, 60, 63, 64, 68, 127, 128, 65532, 65535))
         length = pick.choice((size - _BEFORE_UDP, size, 65535, 0, 30, 26)) % (1 << 16)

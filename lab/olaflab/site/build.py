@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from olafctl import __version__, paths
-from olafctl.errors import MissingTool, OlafError, Problem
 from olaflab.site import contents
+from olafswitch.errors import MissingTool, OlafError, Problem
 
 _STATIC = Path(__file__).parent / "static"
 _SETTINGS: Mapping[str, Any] = {
@@ -34,7 +34,7 @@ _SETTINGS: Mapping[str, Any] = {
     "autodoc_typehints": "signature",
     "nitpicky": True,
     # Only names of the SDK must have a page: no other package's, no private ones.
-    "nitpick_ignore": [("py:class", "olaf.segments.Mark")],  # a TypeVar
+    "nitpick_ignore": [("py:class", "olaf.transport.segments.Mark")],  # a TypeVar
     "nitpick_ignore_regex": [("py:.*", r"(?!olaf\.).*|.*\._.*")],
 }
 
@@ -72,6 +72,6 @@ def _run(builder: str, into: Path) -> None:
             status=None, warning=warnings,
         )  # fmt: skip
         application.build(force_all=True)
-        told = warnings.getvalue().replace(f"{source}/", "")
-    if told:
-        raise OlafError(*(Problem(line) for line in dict.fromkeys(told.splitlines()) if line.strip()))
+        found = warnings.getvalue().replace(f"{source}/", "")
+    if found:
+        raise OlafError(*(Problem(line) for line in dict.fromkeys(found.splitlines()) if line.strip()))

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from olafctl.errors import MissingTool, Problem
+from olafswitch.errors import MissingTool, Problem
 
-_PRODUCT = ("olafctl.daemon.api.client", "olafctl.p4runtime.session", "olafctl.p4runtime.dataplane")
+_PRODUCT = ("olafctl.daemon.api.client", "olafswitch.p4runtime.session", "olafswitch.p4runtime.dataplane")
+
+_FRONT = "olaf"
 
 
 def pages() -> Mapping[str, str]:
@@ -18,7 +20,7 @@ def pages() -> Mapping[str, str]:
 
 
 def sdk_modules() -> list[str]:
-    """Every module of the package ``olaf`` that says in a docstring what it is for, the package first."""
+    """Every module of the package ``olaf`` with a docstring, the package first."""
     spec = find_spec("olaf")
     if spec is None or spec.origin is None:
         raise MissingTool(Problem("the site needs the SDK", "olaf", "pip install ./sdk"))
@@ -39,7 +41,8 @@ def _documented(path: Path) -> bool:
 
 
 def _page(name: str, modules: Sequence[str]) -> str:
-    options = ":members:\n:show-inheritance:"
+    # The front shows what the rooms' pages describe.
+    options = ":show-inheritance:" if name == _FRONT else ":members:\n:show-inheritance:"
     if name in _PRODUCT:
         options += "\n:inherited-members: object"
     # What a package has under the name of one of its modules would be described twice under one name.

@@ -1,4 +1,4 @@
-"""A page for each verb of ``olafctl``, the laboratory's too, from what ``--help`` shows."""
+"""A page for each verb of ``olafctl`` and of ``olaflab``, from what ``--help`` shows."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -6,21 +6,25 @@ from collections.abc import Iterator, Mapping
 import click
 
 from olafctl.cli.main import olafctl
+from olaflab.main import olaflab
 
 
 def pages() -> Mapping[str, str]:
     """Markdown by the place of the page."""
-    above = click.Context(olafctl, info_name="olafctl")
-    names = olafctl.list_commands(above)
-    found = {name: olafctl.get_command(above, name) for name in names}
+    return {**_pages(olafctl, "olafctl"), **_pages(olaflab, "olaflab")}
+
+
+def _pages(group: click.Group, named: str) -> Mapping[str, str]:
+    above = click.Context(group, info_name=named)
+    found = {name: group.get_command(above, name) for name in group.list_commands(above)}
     listed = {name: command for name, command in found.items() if command is not None}
     own = {
-        f"reference/commands/{name}": "\n".join(_section(command, name, above, 1))
+        f"reference/{named}/{name}": "\n".join(_section(command, name, above, 1))
         for name, command in listed.items()
     }
-    rows = [(f"[`{name}`](commands/{name}.md)", _short(command)) for name, command in listed.items()]
-    first = ["# olafctl", "", *_body(olafctl, above), *_table("command", rows)]
-    return {"reference/olafctl": "\n".join(first), **own}
+    rows = [(f"[`{name}`]({named}/{name}.md)", _short(command)) for name, command in listed.items()]
+    first = [f"# {named}", "", *_body(group, above), *_table("command", rows)]
+    return {f"reference/{named}": "\n".join(first), **own}
 
 
 def _section(command: click.Command, name: str, above: click.Context, level: int) -> Iterator[str]:
@@ -44,7 +48,7 @@ def _body(command: click.Command, context: click.Context) -> Iterator[str]:
         for each in command.get_params(context)
         if isinstance(each, click.Option)
     )
-    rows = [(f"`{said}`", _plain(meaning)) for said, meaning in filter(None, records)]
+    rows = [(f"`{text}`", _plain(meaning)) for text, meaning in filter(None, records)]
     if rows:
         yield from _table("option", rows)
 
@@ -69,7 +73,7 @@ def _table(what: str, rows: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown takes as it is: help texts are no Markdown."""
+    """Text that Markdown takes as it is: help texts are not Markdown."""
     for special in "\\|*_[]<>$#":
         text = text.replace(special, f"\\{special}")
     return text

@@ -8,21 +8,31 @@ from olafctl import paths
 from olaflab.site import classes, commands, daemon_api, p4runtime
 
 FRONT = "index"
-PATTERNS = (f"{FRONT}.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "sdk/README.md", "reference/**")
-_COPIED = ("CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md", "docs")
+PATTERNS = (
+    f"{FRONT}.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/**.md",
+    "sdk/README.md",
+    "switch/README.md",
+    "reference/**",
+)
+_COPIED = ("CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md", "switch/README.md", "docs")
 _LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds", "tests")
 """Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
 _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     "Use": (
-        "docs/install", "docs/testbeds", "docs/software", "docs/p4", "docs/drop-in", "docs/json",
+        "docs/install", "docs/testbeds", "docs/software", "switch/README", "docs/p4", "docs/drop-in",
+        "docs/json",
     ),
     "Train": (
         "sdk/README", "docs/training", "docs/replica", "docs/experience", "docs/staleness",
         "docs/traces", "docs/simulate", "docs/verify",
     ),
-    "Operate": ("docs/operations", "docs/daemon", "docs/threats", "docs/opennic"),
+    "Operate": ("docs/operations", "docs/daemon", "docs/daemon-protocol", "docs/threats", "docs/opennic"),
     "Results": (
-        "docs/figures", "docs/table1", "docs/reproduction", "docs/stellaris", "docs/artos", "docs/marl",
+        "docs/equal-terms", "docs/figures", "docs/papers/olaf", "docs/papers/iswitch",
+        "docs/papers/stellaris", "docs/papers/artos", "docs/papers/marl", "docs/papers/departures",
         "docs/formal",
     ),
     "Formats": ("docs/wire-format", "docs/registers", "docs/opennic-registers", "docs/segments"),

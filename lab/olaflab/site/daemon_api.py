@@ -47,9 +47,9 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 def _calls(block: _Block) -> Iterator[str]:
     yield from ("## Calls", "", "| call | takes | returns | |", "|---|---|---|---|")
-    for said, comment in block.lines:
-        call = _CALL.fullmatch(said)
-        assert call, said
+    for line, comment in block.lines:
+        call = _CALL.fullmatch(line)
+        assert call, line
         returned = f"{'a stream of ' if call[3] else ''}[{call[4]}](#{call[4].lower()})"
         yield f"| `{call[1]}` | [{call[2]}](#{call[2].lower()}) | {returned} | {comment} |"
     yield ""
@@ -61,7 +61,7 @@ def _fields(block: _Block) -> Iterator[str]:
         yield from ("It has no fields.", "")
         return
     yield from (f"| {'value' if block.kind == 'enum' else 'field'} | number | |", "|---|---|---|")
-    for said, comment in block.lines:
-        name, _, number = said.partition(" = ")
+    for line, comment in block.lines:
+        name, _, number = line.partition(" = ")
         yield f"| `{name}` | {number} | {comment} |"
     yield ""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olafctl.p4.compiler import p4info_of
-from olafctl.p4.syntax.preprocess import preprocess
 from olafctl.paths import sources
+from olafswitch.p4.compiler import p4info_of
+from olafswitch.p4.syntax.preprocess import preprocess
 
 _DEVICES = {"VNP4₁": "vnp4_1", "VNP4₂": "vnp4_2"}
 _LEAD = """\
@@ -13,7 +13,7 @@ _LEAD = """\
 
 Each engine has two P4Runtime devices: ids 1 and 2 for the first engine. Their programs are in `p4src/`. [The
 page on P4](../docs/p4.md) says what the server supports of P4Runtime 1.4, and
-[](python/olafctl.p4runtime.session.md) is a client in Python.
+[](python/olafswitch.p4runtime.session.md) is a client in Python.
 """
 
 

@@ -40,7 +40,7 @@ def record(command: Sequence[str]) -> list[Line]:
 def drawn(lines: Sequence[Line]) -> str:
     """The picture: a terminal that scrolls as the lines come, waits at the end, and begins again.
 
-    Who asked the system for less motion sees the end alone.
+    A reader whose system requests less motion sees the end alone.
     """
     shown = _shortened(lines)
     whole = shown[-1].at + _AT_END

@@ -39,6 +39,19 @@ KEPT = Layout(
     ),
 )
 
+PATCH = Layout(
+    "patch",
+    "The header fields that an aggregate gets",
+    (
+        _from(OLAF, "count"),
+        _from(OLAF, "reward"),
+        _from(OLAF, "policy"),
+        Field("summed", 1, "policy is the sum of all constituents' versions"),
+        _from(OLAF, "seq"),
+        Field("numbered", 1, "it gets seq too"),
+    ),
+)
+
 
 class Disposition(IntEnum):
     """What becomes of an update."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from olafctl.errors import BadInput, OlafError
+from olafswitch.errors import BadInput, OlafError
 
 _LOG = logging.getLogger("olafctl")
 
@@ -36,6 +36,6 @@ class Proven:
         except BadInput:
             return False
         except OlafError as error:
-            _LOG.warning("no more actors of %s are woken: %s", self.cluster, error)
+            _LOG.warning("further actors of %s stay asleep: %s", self.cluster, error)
             return False
         return True

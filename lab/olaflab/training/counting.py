@@ -1,7 +1,7 @@
 """What a queue counts during a training that goes on when its engine dies and is started again."""
 
-from olafctl.errors import OlafError
 from olafctl.targets.interface import Registers
+from olafswitch.errors import OlafError
 
 
 class Counting:

@@ -10,7 +10,7 @@ from olaflab.training import network
 
 ENVIRONMENT = "LunarLander-v3"
 EPISODE_STEPS = 500
-"""An episode is cut here; the value of its last state stands for the rest."""
+"""An episode is cut here; the value of its last state replaces the remainder."""
 
 DISCOUNT = 0.99
 TRACE_DECAY = 0.95
@@ -30,7 +30,7 @@ class Experience:
     advantages: npt.NDArray[np.float32]
     """Generalised advantage estimates."""
     returns: npt.NDArray[np.float32]
-    """What the value head should say, in units of REWARD_SCALE."""
+    """The value head's target, in units of REWARD_SCALE."""
     mean_reward: float
 
 

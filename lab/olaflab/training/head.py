@@ -28,11 +28,11 @@ from olaf.elastic import (
     Staff,
 )
 from olaf.experience import DataKey, Firing, Ring
-from olaf.wire import OlafStatus
+from olaf.transport.wire import OlafStatus
 
-from olafctl.errors import OlafError, Problem
 from olaflab.training import network, players
 from olaflab.training.experience import Experience
+from olafswitch.errors import OlafError, Problem
 
 _FRUITLESS = 3
 """Turns in a row from which no block came: then something is wrong with all actors."""
@@ -173,7 +173,7 @@ class Head:
     ) -> None:
         """With a ``name`` in wall time: the ring's, and the actors are processes.
 
-        ``lease`` is what its learner shares with others; ``admit`` says whether updates may come every so
+        ``lease`` is what its learner shares with others; ``admit`` decides whether updates may come every so
         many seconds. Raises RingError where the ring cannot be made.
         """
         self.crew, self.held = crew, Held()
@@ -189,7 +189,7 @@ class Head:
         self._began = self._learnt = 0.0
         self._noise = GradientNoise()
         self.noisy = not crew.every and crew.high > crew.low
-        """Whether the learner is to say how noisy its gradient is."""
+        """Whether the learner reports the noise of its gradient."""
         self._ring = Ring(
             players.STEP, crew.high * crew.block, crew.high, name=name, full="refuse",
             objects={players.WEIGHTS: values},
@@ -296,7 +296,7 @@ class Head:
             self._taken = None
 
     def learnt(self, parts: Sequence[Rows]) -> None:
-        """An update was made; ``parts`` are the mean gradients of its blocks, if they were asked for."""
+        """An update was made; ``parts`` are the mean gradients of its blocks, if requested."""
         noise = self._noise.add(parts, self.crew.block) if parts else None
         self._seen = Seen(self._seen.updates + 1, self._seen.blocks, noise)
 

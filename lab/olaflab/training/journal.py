@@ -12,10 +12,10 @@ from statistics import fmean
 from torch.utils.tensorboard import SummaryWriter
 
 from olafctl import plotting
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Cluster
 from olaflab.training.head import Turnout
 from olaflab.training.plan import Step
+from olafswitch.errors import BadInput, OlafError, Problem
 
 UPDATES, CHECKPOINT, PICTURE = "updates.csv", "checkpoint.npz", "reward.png"
 _OPTIMISERS = "optimisers"
@@ -29,8 +29,8 @@ _RECENT = 20
 
 
 @dataclass(frozen=True)
-class Head:
-    """A head's last update; the daemon is told it as it is."""
+class HeadUpdate:
+    """A head's last update; the daemon receives it unchanged."""
 
     worker: str
     cluster: str
@@ -68,7 +68,7 @@ class Figures:
     """Policy versions by which the oldest row was behind, at most."""
     waited: float | None = None
     """Seconds that learners waited for rows."""
-    heads: tuple[Head, ...] = ()
+    heads: tuple[HeadUpdate, ...] = ()
 
 
 class Journal:
@@ -81,7 +81,7 @@ class Journal:
             remedy = "add --resume to go on with it, or choose another folder with --out"
             raise BadInput(Problem("holds a training already", str(folder), remedy))
         if resume and not known:
-            raise BadInput(Problem("there is no training to resume", str(folder), "leave --resume out"))
+            raise BadInput(Problem("no training to resume exists here", str(folder), "leave --resume out"))
         self._folder = folder
         self._clusters = clusters
         self.steps: list[Step] = []
@@ -193,13 +193,13 @@ class Journal:
                 _LOG.warning("%s: cannot be written: %s; the training goes on", self._folder, error.strerror)
             self._full = True
 
-    def _heads(self, cluster: Cluster, time: float) -> Iterator[Head]:
+    def _heads(self, cluster: Cluster, time: float) -> Iterator[HeadUpdate]:
         for worker in cluster.workers:
             step = self._newest.get(worker.name)
             if step is not None and step.turnout is not None:
                 made = step.turnout
                 since = max(time - step.time, 0.0)
-                yield Head(worker.name, cluster.name, made.actors, made.blocks, made.fill, made.lag,
+                yield HeadUpdate(worker.name, cluster.name, made.actors, made.blocks, made.fill, made.lag,
                            made.waited, since)  # fmt: skip
 
     def _keep(self, step: Step) -> None:

@@ -29,7 +29,7 @@ class Learning:
         self._warm = Warm(self._ledger, crew.cold, crew.keep_alive)
 
     def slot(self, worker: str) -> int:
-        """Of a worker whose learner is its own."""
+        """The state of a worker with its own learner."""
         return self._slots[worker]
 
     def unit(self, cluster: int, unit: int) -> int:
@@ -55,12 +55,12 @@ class Learning:
 
     @property
     def follows(self) -> bool:
-        """Whether the network says how many may work."""
+        """Whether the network limits how many may work."""
         return self._crew.auto
 
     @property
     def admitted(self) -> int:
-        """Heads that may work, of all clusters; where the network does not say, as many as may learn."""
+        """Heads that may work, of all clusters; without such a limit, as many as may learn."""
         if not self._admissions:
             return self._crew.learners or len(self._slots)
         return sum(admission.learners for admission in self._admissions.values())
@@ -69,7 +69,7 @@ class Learning:
         """What learners cost until now."""
         return self._ledger.report(now)
 
-    def said(self, now: float) -> str:
+    def line(self, now: float) -> str:
         """In a line of progress."""
         report = self.report(now)
         return (

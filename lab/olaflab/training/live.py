@@ -15,12 +15,10 @@ from types import MappingProxyType
 
 from olaf import ParameterServer
 from olaf.elastic import SharedPool
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 
 from olafctl.control.serving import asynchronous, parameter_server
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster, Host
-from olafctl.ports.namespace import within
 from olafctl.testbed.model import Testbed
 from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
@@ -28,6 +26,8 @@ from olaflab.training.journal import Figures, Journal
 from olaflab.training.learning import Learning
 from olaflab.training.plan import Plan, Step, Trained, trained, values_of
 from olaflab.training.team import Job, Processes, Team
+from olafswitch.errors import BadInput, Problem
+from olafswitch.ports.namespace import within
 
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0
@@ -93,8 +93,8 @@ def train(
         ending = False
         while team.left and (not ending or time.monotonic() < until):
             try:
-                for said in team.steps(max(min(due, end) - time.monotonic(), 0.0)):
-                    step = _at(said, begin)
+                for message in team.steps(max(min(due, end) - time.monotonic(), 0.0)):
+                    step = _at(message, begin)
                     journal.write(step)
                     if learning is not None:
                         _learnt(learning, step, clusters, serving, gates)
@@ -120,7 +120,7 @@ def train(
 
 
 def _at(step: Step, begin: float) -> Step:
-    """A step as it was told, in seconds since ``begin``."""
+    """A step as reported, in seconds since ``begin``."""
     turnout = step.turnout
     if turnout is not None:
         turnout = replace(turnout, began=turnout.began - begin, learnt=turnout.learnt - begin)

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import ray
-from olaf.worker import Counters
+from olaf.worker import WorkerCounters
 from ray.exceptions import RayError
 
-from olafctl.errors import OlafError, Problem
 from olaflab.training.plan import Step
-from olaflab.training.team import Job, Said, work
+from olaflab.training.team import Job, Message, work
+from olafswitch.errors import OlafError, Problem
 
 _LOG = logging.getLogger("olafctl")
 _LOOK = 0.1
-"""Seconds between two looks at what workers said."""
+"""Seconds between two looks at workers' messages."""
 HERE = "local"
 """An address: a cluster of this machine alone, for the time of the training."""
 
@@ -33,7 +33,7 @@ class Machines:
             what = f"no Ray cluster answers: {error}"
             remedy = "try when the machine is less busy" if cluster == HERE else "start it with: ray start"
             raise OlafError(Problem(what, f"--ray {cluster}", remedy)) from error
-        self.counters = {job.worker.name: Counters() for job in jobs}
+        self.counters = {job.worker.name: WorkerCounters() for job in jobs}
         self._mailbox: Any = ray.remote(num_cpus=0)(_Mailbox).remote()
         nodes = ray.cluster_resources()
         self._tasks: dict[Any, str] = {}
@@ -57,16 +57,16 @@ class Machines:
         return bool(self._tasks)
 
     def steps(self, timeout: float) -> Sequence[Step]:
-        """What workers said within ``timeout`` seconds."""
+        """The workers' steps within ``timeout`` seconds."""
         ended, _ = ray.wait(list(self._tasks), timeout=min(timeout, _LOOK))
         found = []
-        for name, said in ray.get(self._mailbox.take.remote()):
-            if isinstance(said, Step):
-                found.append(said)
-            elif isinstance(said, Counters):
-                self.counters[name] = said
+        for name, message in ray.get(self._mailbox.take.remote()):
+            if isinstance(message, Step):
+                found.append(message)
+            elif isinstance(message, WorkerCounters):
+                self.counters[name] = message
             else:
-                _LOG.warning("worker %s: %s; the others go on", name, said)
+                _LOG.warning("worker %s: %s; the others go on", name, message)
         for task in ended:
             name = self._tasks.pop(task)
             try:
@@ -84,15 +84,15 @@ class _Mailbox:
     """An actor between the workers and the one who started them."""
 
     def __init__(self) -> None:
-        self._said: list[tuple[str, Said]] = []
+        self._messages: list[tuple[str, Message]] = []
         self._stopped = False
 
-    def say(self, name: str, said: Said) -> None:
-        self._said.append((name, said))
+    def say(self, name: str, message: Message) -> None:
+        self._messages.append((name, message))
 
-    def take(self) -> list[tuple[str, Said]]:
-        said, self._said = self._said, []
-        return said
+    def take(self) -> list[tuple[str, Message]]:
+        messages, self._messages = self._messages, []
+        return messages
 
     def stop(self) -> None:
         self._stopped = True
@@ -102,7 +102,7 @@ class _Mailbox:
 
 
 class _Asking:
-    """Whether to stop, asked of the mailbox."""
+    """Whether to stop, by the mailbox."""
 
     def __init__(self, mailbox: Any) -> None:
         self._mailbox = mailbox
@@ -117,4 +117,4 @@ class _Asking:
 
 def _run(job: Job, mailbox: Any) -> None:
     """A Ray task."""
-    work(job, lambda said: ray.get(mailbox.say.remote(job.worker.name, said)), _Asking(mailbox))
+    work(job, lambda message: ray.get(mailbox.say.remote(job.worker.name, message)), _Asking(mailbox))

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import olaf
-from olaf.port import Address, Port
+from olaf.transport.port import Address, Port
 
 from olafctl.membership.model import Cluster
 from olaflab.training import experience, network, ppo

@@ -1,7 +1,7 @@
 """One network for policy and value (parameter sharing, OLAF §8.2), as shipped small enough for a jumbo frame.
 
 Its parameters are one flat binary32 vector, in numpy to act and in torch to learn: the vector is the
-unit that workers and the parameter server exchange. Its length says how wide the network is.
+unit that workers and the parameter server exchange. Its length gives the network's width.
 """
 
 from collections.abc import Callable

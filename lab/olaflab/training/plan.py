@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from olaf import ParameterServer
 from olaf.policies import PolicyMaker
-from olaf.segments import Segments
-from olaf.transmission import TOLERANCE
-from olaf.worker import Counters
+from olaf.transport.segments import Segments
+from olaf.worker import WorkerCounters
+from olaf.worker.transmission import TOLERANCE
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Cluster
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import segment_values
 from olaflab.training import network, ppo
 from olaflab.training.head import Crew, Turnout
+from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def values_of(cluster: Cluster, testbed: Testbed) -> int:
 
 
 def trained(
-    cluster: Cluster, steps: list[Step], counters: list[Counters], server: ParameterServer
+    cluster: Cluster, steps: list[Step], counters: list[WorkerCounters], server: ParameterServer
 ) -> Trained:
     """One cluster's figures, from its workers' and the server's counters."""
     counted = server.counters(cluster.name)

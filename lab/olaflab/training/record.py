@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from olafctl.errors import BadInput, Problem
 from olaflab.training import experience, network, ppo
 from olaflab.training.replay.trace import MOST_KEPT, Trace, quantise
 from olaflab.training.training import Speed, Update, training, warm
+from olafswitch.errors import BadInput, Problem
 
 SLOWDOWNS = (1, 2, 4)
 """Three generations of hardware, each half as fast as the next."""

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 from olaf.elastic import CPU, GPU, Invocation, Monitor, Pool
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.training.head import Head, Turnout
 from olaflab.training.learning import Learning
@@ -30,7 +30,7 @@ class Shifts:
         slot: int = 0,
     ) -> None:
         """Without a ``pool`` the learner need not wait, and is that of ``slot``. ``random`` draws the jitter
-        of ``pace``; ``learning`` is told what learns."""
+        of ``pace``; ``learning`` receives what learns."""
         self.slot, self._learning = slot, learning
         self._head, self._pace, self._network, self._pool, self._random = head, pace, network, pool, random
         self._monitor = Monitor()
@@ -39,7 +39,7 @@ class Shifts:
         self._updates = 0
 
     def run(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:
-        """What ``turnout`` says, on a machine that is so many times ``slower``; ``done`` at its end."""
+        """The result of ``turnout`` on a machine that is ``slower`` times as slow; ``done`` at its end."""
         self._updates += 1
         begin, number = self._network.time, self._updates
         early = self._monitor.prewarm()

@@ -1,4 +1,4 @@
-"""What ``olafctl train`` prints: progress, figures and costs."""
+"""What ``olaflab train`` prints: progress, figures and costs."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,10 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from olafctl.cli.output import table
 from olaflab.training.head import Turnout
 from olaflab.training.learning import Learning
 from olaflab.training.plan import Step, Trained
+from olafswitch.console.output import table
 
 
 def as_json(trained: Trained) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Line:
             f"sent {share:.0%}  P_s {probability:.2f}"
         )
         if self._learning is not None:
-            text += f"  {self._learning.said(step.time)}"
+            text += f"  {self._learning.line(step.time)}"
         print(text, file=sys.stderr, flush=True)
         self._steps.clear()
 

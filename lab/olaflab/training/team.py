@@ -17,13 +17,11 @@ import torch
 from olaf.elastic import SharedPool
 from olaf.errors import OlafError as SdkError
 from olaf.experience import memory
-from olaf.udp import UdpPort
-from olaf.worker import Counters
+from olaf.transport.udp import UdpPort
+from olaf.worker import WorkerCounters
 
-from olafctl.errors import OlafError
 from olafctl.membership.model import Cluster, Host
 from olafctl.membership.model import Member as Worker
-from olafctl.ports.namespace import within
 from olaflab.training import network
 from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
@@ -31,6 +29,8 @@ from olaflab.training.head import Crew, Head
 from olaflab.training.member import Member
 from olaflab.training.memory import Memory
 from olaflab.training.plan import Plan, Step
+from olafswitch.errors import OlafError
+from olafswitch.ports.namespace import within
 
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0
@@ -60,18 +60,18 @@ class Job:
     admit: Admit = always
     """Of a head: whether more of its actors may be awake."""
     gate: str = ""
-    """The name of the pool through which a cluster's heads go for an update, where the network says how many
+    """The name of the pool through which a cluster's heads go for an update, if the network limits how many
     may."""
 
 
-Said = Step | Counters | str
-"""What a worker says: each update, with a time of no meaning; its counters at the end; or why it cannot."""
+Message = Step | WorkerCounters | str
+"""A worker's message: each update, with a time of no meaning; its counters at the end; or why it failed."""
 
 
 class Team(Protocol):
     """The workers of a training; a context manager that leaves none behind."""
 
-    counters: dict[str, Counters]
+    counters: dict[str, WorkerCounters]
     """By worker; zero until it has ended."""
 
     @property
@@ -79,7 +79,7 @@ class Team(Protocol):
         """Whether any worker is still at it."""
 
     def steps(self, timeout: float) -> Sequence[Step]:
-        """What workers said within ``timeout`` seconds."""
+        """The workers' steps within ``timeout`` seconds."""
 
     def stop(self) -> None:
         """Every worker ends after what it is at."""
@@ -98,7 +98,7 @@ class Stop(Protocol):
         """Sleep for so many seconds, or until it is set."""
 
 
-def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
+def work(job: Job, say: Callable[[Message], None], stop: Stop) -> None:
     """One worker, until it has made its updates or ``stop`` is set."""
     torch.set_num_threads(1)
     host, number = address(job.worker)
@@ -123,7 +123,7 @@ def work(job: Job, say: Callable[[Said], None], stop: Stop) -> None:
         member.close()
 
 
-def _train(member: Member, job: Job, say: Callable[[Said], None], stop: Stop) -> None:
+def _train(member: Member, job: Job, say: Callable[[Message], None], stop: Stop) -> None:
     kept = None if job.memory is None else Memory(job.memory, member.learner)
     while not stop.is_set() and not member.end.wait(_LOOK):
         pass
@@ -175,7 +175,7 @@ class Processes:
         context.set_forkserver_preload([__name__])  # what takes long to import is imported once
         stop, self._stop = context.Pipe(duplex=False)
         self._shared = {name for job in jobs for name in (job.ring, job.pool, job.gate) if name}
-        self.counters = {job.worker.name: Counters() for job in jobs}
+        self.counters = {job.worker.name: WorkerCounters() for job in jobs}
         self._pipes: dict[Connection, str] = {}
         self._processes: list[BaseProcess] = []
         for job in jobs:
@@ -207,21 +207,21 @@ class Processes:
         return bool(self._pipes)
 
     def steps(self, timeout: float) -> Sequence[Step]:
-        """What workers said within ``timeout`` seconds."""
+        """The workers' steps within ``timeout`` seconds."""
         found = []
         for pipe in wait(list(self._pipes), timeout):
             assert isinstance(pipe, Connection)
             try:
-                said = pipe.recv()
+                message = pipe.recv()
             except (EOFError, OSError):
                 _LOG.warning("worker %s has died; the others go on", self._pipes.pop(pipe))
                 continue
-            if isinstance(said, Step):
-                found.append(said)
-            elif isinstance(said, Counters):
-                self.counters[self._pipes.pop(pipe)] = said
+            if isinstance(message, Step):
+                found.append(message)
+            elif isinstance(message, WorkerCounters):
+                self.counters[self._pipes.pop(pipe)] = message
             else:
-                _LOG.warning("worker %s: %s; the others go on", self._pipes.pop(pipe), said)
+                _LOG.warning("worker %s: %s; the others go on", self._pipes.pop(pipe), message)
         return found
 
     def stop(self) -> None:
@@ -247,6 +247,6 @@ class _UntilClosed:
 
 def _run(job: Job, pipe: Connection, stop: Connection) -> None:
     """A worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides when
     with suppress(BrokenPipeError):  # the parent was killed
         work(job, pipe.send, _UntilClosed(stop))

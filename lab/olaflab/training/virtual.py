@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from olaf import ParameterServer
 from olaf.elastic import Held, Pool
-from olaf.virtual import Medium, VirtualNetwork
+from olaf.transport.virtual import Medium, VirtualNetwork
 
 from olafctl.control.serving import asynchronous, parameter_server
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.model import Cluster, Host
 from olafctl.testbed.model import Testbed
 from olaflab.training import network
@@ -28,6 +27,7 @@ from olaflab.training.learning import Learning
 from olaflab.training.member import Member
 from olaflab.training.plan import Plan, Step, Tell, Trained, trained, values_of
 from olaflab.training.shifts import Shifts
+from olafswitch.errors import OlafError, Problem
 
 _BEGIN_SECONDS = 30.0
 """Within which every worker must have the first weights; one asks again four times a second."""
@@ -96,7 +96,7 @@ class _Training:
     shifts: dict[str, Shifts] = field(default_factory=dict)
     """Of heads."""
     gates: dict[int, Pool] = field(default_factory=dict)
-    """By cluster, through which heads go for an update where the network says how many may."""
+    """By cluster, through which heads go for an update where the network limits how many may."""
     ended: int = 0
     """Members that begin no further update."""
     begin: float = 0.0

@@ -2,7 +2,7 @@
 
 import click
 
-from olafctl.cli.main import VerbGroup
+from olafswitch.console.group import VerbGroup
 
 
 @click.group(cls=VerbGroup, package="olafctl.cli.agent")

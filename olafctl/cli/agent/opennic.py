@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olafctl.cli import secret
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 _FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
 _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
@@ -47,9 +47,9 @@ def command(
     in place until a controller pushes a pipeline; then its tables are emptied. Ends with SIGTERM or Ctrl-C.
     """
     from olafctl.daemon.operate import systemd
-    from olafctl.p4runtime.address import Tls
-    from olafctl.targets import main_thread
     from olafctl.targets.opennic.service import CardService, Settings
+    from olafswitch import main_thread
+    from olafswitch.p4runtime.address import Tls
 
     if systemd_unit:
         click.echo(systemd.unit("olaf-agent.service.j2", sys.argv[1:]), nl=False)

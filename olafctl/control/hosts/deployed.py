@@ -12,8 +12,8 @@ from pathlib import Path
 
 from olafctl.control.hosts import namespaces
 from olafctl.control.hosts.network import Network, Route, Stack, Surroundings
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _RECORD = "hosts.json"
 _NOTHING = Network((), Surroundings((), (), ()))
@@ -66,7 +66,7 @@ def changes(state: Path, network: Network) -> Changes:
 def bring(state: Path, network: Network) -> Changes:
     """Make the hosts of ``state`` those of ``network``; those that fit are left alone. Returns what it did.
 
-    Raises OlafError; the record tells what is whole then.
+    Raises OlafError; the record then holds what is complete.
     """
     todo = changes(state, network)
     if wanted(state) and not todo.lines():
@@ -125,7 +125,7 @@ def namespace_of(state: Path, host: str) -> str:
         raise BadInput(Problem(what, state.name, "as root: olafctl deploy --hosts TESTBED"))
     if host not in known:
         shown = ", ".join(sorted(known)[:10]) + (", …" if len(known) > 10 else "")
-        raise BadInput(Problem(f"there is no host {host!r}", state.name, f"one of {shown}"))
+        raise BadInput(Problem(f"host {host!r} does not exist", state.name, f"one of {shown}"))
     return interfaces.host_namespace_of(state, host)
 
 

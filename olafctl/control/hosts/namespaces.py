@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from olafctl.control.hosts.network import Stack, Surroundings
-from olafctl.ports import interfaces, ip
-from olafctl.ports.namespace import exists, within
+from olafctl.network import interfaces, ip
 from olafctl.targets import processes
+from olafswitch.ports.namespace import exists, within
 
 INTERFACE = "eth0"
 MTU = 9000

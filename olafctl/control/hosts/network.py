@@ -6,10 +6,10 @@ from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 from socket import if_nametoindex
 
 from olafctl.membership.model import Host, default_mac
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.namespace import within
-from olafctl.ports.transport import Transport
 from olafctl.testbed.model import Testbed
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.namespace import within
+from olafswitch.ports.transport import Transport
 
 _INTERFACES = (Transport.VETH, Transport.TAP)
 
@@ -31,7 +31,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Route:
-    """A prefix that is not a host's; without a gateway its addresses are asked for by ARP."""
+    """A prefix that is not a host's; without a gateway its addresses are requested by ARP."""
 
     prefix: str
     gateway: str | None

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olafctl.daemon.admission import Admission
-from olafctl.daemon.ages import Told
+from olafctl.daemon.ages import Reported
 from olafctl.daemon.api import convert, olaf_pb2
-from olafctl.daemon.controller import Controller
+from olafctl.daemon.controller import Busy, Controller
 from olafctl.daemon.messages.notices import Notices
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Row
 from olafctl.membership.operations import Operation, Operations
 from olafctl.queue.registers import Command
+from olafswitch.errors import BadInput, OlafError, Problem
 
-_TIMEOUT = 60.0
+_TIMEOUT = 45.0
+_COMMIT_TIMEOUT = 15.0
+"""Seconds in which a change that was begun must end; with the other less than a client's patience."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class Owned:
     """Give the deployment up without changing it."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Counts of control messages by outcome."""
-    ages: Told[int] = field(default_factory=Told)
+    ages: Reported[int] = field(default_factory=Reported)
     """Average Age-of-Model by cluster, in ns."""
-    staleness: Told[Any] = field(default_factory=Told)
+    staleness: Reported[Any] = field(default_factory=Reported)
     """Messages Staleness by cluster."""
-    heads: Told[Any] = field(default_factory=Told)
+    heads: Reported[Any] = field(default_factory=Reported)
     """Messages Head by worker."""
 
 
@@ -80,10 +82,16 @@ class Calls:
     def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
         """The answer of one operation. Raises OlafError."""
         owned = self._chosen(request.deployment)
+        answer = owned.admission.submit(ask(owned.operations))
+        with suppress(TookTooLong):
+            return answer.result(_TIMEOUT)
+        if answer.cancel():
+            what = f"nothing was changed: it waited {_TIMEOUT:g} s for proofs and changes that came first"
+            raise Busy(Problem(what, owned.controller.name, "try again in a moment"))
         try:
-            return owned.admission.submit(ask(owned.operations)).result(_TIMEOUT)
+            return answer.result(_COMMIT_TIMEOUT)
         except TookTooLong:
-            what = "no answer in time; whether it will be done is not known"
+            what = "the devices did not answer in time; whether it will be done is not known"
             raise OlafError(Problem(what, owned.controller.name, "see the status")) from None
 
     def _on_cluster(self, request: Any, ask: Callable[[Operations], Operation]) -> Any:
@@ -125,17 +133,20 @@ class Calls:
     def _queues(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         queues: Mapping[str, Mapping[str, int]] = {}
-        with suppress(OlafError):
+        try:
             queues = owned.controller.southbound.queue_registers()
+        except OlafError:
+            if owned.controller.status(summary=True).ready:
+                raise
         message = convert.queues_message(queues, dict(owned.messages), owned.ages.known())
         message.staleness.extend(owned.staleness.known().values())
         message.heads.extend(owned.heads.known().values())
         return message
 
     def _prove(self, request: Any) -> Any:
-        asked = self._chosen(request.deployment).admission.prove(request.cluster, request.period)
+        proof = self._chosen(request.deployment).admission.prove(request.cluster, request.period)
         try:
-            asked.result(_TIMEOUT)
+            proof.result(_TIMEOUT)
         except TookTooLong:
             raise OlafError(Problem("no answer in time", request.cluster, "ask again")) from None
         return olaf_pb2.ProveAnswer()
@@ -143,9 +154,9 @@ class Calls:
     def _report_ages(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
-        owned.ages.tell({each.name: each.value for each in request.ages if each.name in known})
-        owned.staleness.tell({each.cluster: each for each in request.staleness if each.cluster in known})
-        owned.heads.tell({each.worker: each for each in request.heads if each.cluster in known})
+        owned.ages.put({each.name: each.value for each in request.ages if each.name in known})
+        owned.staleness.put({each.cluster: each for each in request.staleness if each.cluster in known})
+        owned.heads.put({each.worker: each for each in request.heads if each.cluster in known})
         return olaf_pb2.ReportAgesAnswer()
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import grpc
 
-from olafctl import paths
 from olafctl.daemon import credentials
 from olafctl.daemon.api import olaf_pb2, trouble
 from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.p4runtime import address as addresses
+from olafswitch import paths
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import address as addresses
 
 ADDRESS = "OLAF_DAEMON"
 SECRET = "OLAF_TOKEN"
@@ -25,7 +25,7 @@ CERTIFICATES = trouble.CERTIFICATES
 
 
 def default_address() -> str:
-    """Where a daemon of this user listens unless told otherwise."""
+    """Where a daemon of this user listens by default."""
     return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
 
 
@@ -102,11 +102,11 @@ class Client:
             stream.cancel()
 
     def _problem(self, error: Any) -> OlafError:
-        told = dict(error.trailing_metadata() or ())
-        if LEADER in told:
-            return NotLeader(told[LEADER], told.get(TROUBLE, b"").decode())
+        metadata = dict(error.trailing_metadata() or ())
+        if LEADER in metadata:
+            return NotLeader(metadata[LEADER], metadata.get(TROUBLE, b"").decode())
         with suppress(KeyError, ValueError, TypeError):
-            problems = [Problem(**problem) for problem in json.loads(told[PROBLEMS])]
+            problems = [Problem(**problem) for problem in json.loads(metadata[PROBLEMS])]
             if error.code() is grpc.StatusCode.UNAVAILABLE:
                 return Unavailable(*problems)
             refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -7,12 +7,12 @@ from operator import itemgetter
 from typing import Any
 
 from olafctl.daemon.api import olaf_pb2
-from olafctl.daemon.stored import Status
-from olafctl.errors import BadInput, Problem
+from olafctl.daemon.loaded import Status
+from olafctl.membership.interface import Event
 from olafctl.membership.model import Cluster, Kind, Member, Reward, Row
 from olafctl.membership.operations import MemberWish
-from olafctl.membership.store import Event
 from olafctl.wire.modes import WORDS, Mode
+from olafswitch.errors import BadInput, Problem
 
 _ENGINES_OWN = "engine_mode"
 
@@ -164,7 +164,7 @@ def revision_of(request: Any) -> int | None:
     """The revision that a WatchRequest goes on from; None for the present one. Raises BadInput."""
     token = request.resume_token
     if token and not (token.isascii() and token.isdigit() and len(token) < 19):
-        raise BadInput(Problem(f"{token[:40]!r} is no resume token", remedy="take one from a status"))
+        raise BadInput(Problem(f"{token[:40]!r} is not a resume token", remedy="take one from a status"))
     return int(token) if token else None
 
 
@@ -183,7 +183,7 @@ def _number(enum: Any, value: str) -> int:
 def _name(enum: Any, number: int) -> str:
     if number not in enum.values():
         known, what = ", ".join(enum.keys()), enum.DESCRIPTOR.name
-        raise BadInput(Problem(f"{number} is none of {what}", what.lower(), f"one of: {known}"))
+        raise BadInput(Problem(f"{number} is not one of {what}", what.lower(), f"one of: {known}"))
     return str(enum.Name(number)).lower().replace("_", "-")
 
 
@@ -192,7 +192,7 @@ def _address(text: str) -> IPv4Address:
         return IPv4Address(text)
     except AddressValueError:
         raise BadInput(
-            Problem(f"{text[:40]!r} is no IPv4 address", "ip", "give one such as 10.0.1.1")
+            Problem(f"{text[:40]!r} is not an IPv4 address", "ip", "give one such as 10.0.1.1")
         ) from None
 
 

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import grpc
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 
 from olafctl.daemon.api import health_pb2
@@ -19,11 +18,11 @@ from olafctl.daemon.api.calls import Calls, Owned
 from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Unavailable
 from olafctl.daemon.leadership import NotLeader
-from olafctl.daemon.operate.audit import AuditLog
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.membership.store import Compacted
-from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime.address import Tls
+from olafctl.daemon.operate.audit import AuditLog, fields_of
+from olafctl.membership.interface import Compacted
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.address import Tls
 
 PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
@@ -78,8 +77,8 @@ class Server:
         called: Callable[[str, str, float], None] | None = None,
         stranger: Callable[[], None] | None = None,
     ) -> None:
-        """``owned`` loses what is let go. ``audit`` notes each change that is asked for; ``called`` is told
-        of each call's name, how it ended, and the seconds it took; ``stranger`` of each call without the
+        """``owned`` loses what is let go. ``audit`` notes each change that is requested; ``called`` gets
+        each call's name, how it ended, and the seconds it took; ``stranger`` of each call without the
         right token."""
         self._audit = audit
         self._stranger = stranger
@@ -136,14 +135,14 @@ class Server:
 
     def _handler(self, name: str) -> Any:
         """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
-        asked = CALLS[name].request
+        kind = CALLS[name].request
 
         def parsed(data: bytes, context: Any) -> Any:
             self._authenticate(context)
             try:
-                return asked.FromString(data)
+                return kind.FromString(data)
             except DecodeError as error:
-                _refuse(context, BadInput(Problem(f"is no {asked.DESCRIPTOR.name}: {error}")))
+                _refuse(context, BadInput(Problem(f"is not a {kind.DESCRIPTOR.name}: {error}")))
 
         def answer(data: bytes, context: Any) -> bytes:
             began, outcome, request = time.monotonic(), "rejected", None
@@ -177,11 +176,8 @@ class Server:
         """Add a change, or a refused one, to the audit log, before it is answered."""
         if self._audit is None or request is None or name in _UNNOTED:
             return
-        asked = MessageToDict(request, preserving_proto_field_name=True)
-        if "key" in asked:
-            asked["key"] = "given"
         try:
-            self._audit.append(_who(context), name, outcome, request=asked).result()
+            self._audit.append(_who(context), name, outcome, request=fields_of(request)).result()
         except OlafError as error:
             _log.error("%s", error)
 
@@ -210,7 +206,7 @@ class Server:
     def _authenticate(self, context: Any) -> None:
         if addresses.socket_of(self.address) is not None:
             return
-        # With both configured, both are asked for; without a certificate of the authority no one gets here.
+        # With both configured, both are required; without a certificate of the authority no one gets here.
         if not self._token and context.peer_identities():
             return
         given = dict(context.invocation_metadata()).get(TOKEN, "")
@@ -222,11 +218,11 @@ class Server:
 
 
 def _who(context: Any) -> str:
-    """The caller, as far as the connection tells: a certificate's name, or the kind of connection."""
+    """The caller, as far as the connection shows: a certificate's name, or the kind of connection."""
     names = context.auth_context().get("x509_common_name", ())
     certificate = " ".join(name.decode(errors="replace") for name in names)
     peer = str(context.peer())
-    # A UNIX socket tells no more: only its owner, and root, can have connected.
+    # A UNIX socket shows no more: only its owner, and root, can have connected.
     return f"{certificate} at {peer}" if certificate else peer.rstrip(":") or "unix"
 
 
@@ -247,9 +243,9 @@ def _code(error: OlafError) -> Any:
 def _refuse(context: Any, error: OlafError) -> NoReturn:
     """End a call with an error's problems."""
     problems = [vars(problem) for problem in error.problems]
-    told: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
+    metadata: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
     if isinstance(error, NotLeader):
-        told += [(LEADER, error.leader), (TROUBLE, error.trouble.encode())]
-    context.set_trailing_metadata(told)
+        metadata += [(LEADER, error.leader), (TROUBLE, error.trouble.encode())]
+    context.set_trailing_metadata(metadata)
     context.abort(_code(error), str(error)[:1000])
     raise AssertionError("abort returned")

@@ -9,8 +9,8 @@ import grpc
 
 from olafctl.daemon import credentials
 from olafctl.daemon.etcd import etcd_pb2
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.p4runtime import address as addresses
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import address as addresses
 
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
@@ -49,7 +49,7 @@ class Etcd:
         return self._call("KV/Txn", request, etcd_pb2.TxnResponse)
 
     def grant(self, seconds: int) -> tuple[int, int]:
-        """A new lease: its id, and its seconds, which may be more than was asked for. Raises OlafError."""
+        """A new lease: its id, and its seconds, which may be more than was requested. Raises OlafError."""
         request = etcd_pb2.LeaseGrantRequest(TTL=seconds)
         answer = self._call("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
         return int(answer.ID), int(answer.TTL)

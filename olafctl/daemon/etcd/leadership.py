@@ -2,7 +2,7 @@
 
 The leader's term is the revision at which it made the key. etcd's revisions only grow, so a later leader's
 term is higher, and with it its P4Runtime election id, by which the devices refuse an earlier leader. The
-lease counts from the moment at which its prolongation was asked for, by a clock that goes on in suspension:
+lease counts from the moment at which its prolongation was requested, by a clock that goes on in suspension:
 the leader stops on its own, a margin before etcd can give the key to another.
 
 An error here ends the leadership and not the thread: a daemon that does not know whether it leads does not.
@@ -18,7 +18,7 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.daemon.leadership import NotLeader
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 LEASE_SECONDS = 2
 """The shortest that etcd grants with its own defaults."""
@@ -124,7 +124,7 @@ class EtcdLeadership:
             self._leader = self._address_in(found[0].value)
             return
         self._leader = ""
-        asked = self._clock()
+        wanted = self._clock()
         self._lease, seconds = self._etcd.grant(self._seconds)
         free = messages.created_at(self._key, 0)
         try:
@@ -137,7 +137,7 @@ class EtcdLeadership:
             return
         self._leader = self._address
         self._trouble = ""  # before the term can be seen: a leader has none
-        self._until = asked + seconds * (1 - _MARGIN)
+        self._until = wanted + seconds * (1 - _MARGIN)
         self._term = int(answer.header.revision)
         _log.warning("%s: leads, term %d", self._deployment, self._term)
 
@@ -152,9 +152,9 @@ class EtcdLeadership:
 
     def _prolong(self) -> None:
         """Raises OlafError when etcd does not answer."""
-        asked = self._clock()
+        wanted = self._clock()
         seconds = self._etcd.keep(self._lease)
-        self._until = asked + seconds * (1 - _MARGIN) if seconds else 0.0
+        self._until = wanted + seconds * (1 - _MARGIN) if seconds else 0.0
         if seconds:
             self._hold()
 
@@ -179,7 +179,7 @@ class EtcdLeadership:
 
     def _step_down(self, why: str) -> None:
         if self._term:
-            _log.warning("%s: leads no more: %s", self._deployment, why)
+            _log.warning("%s: no longer leads: %s", self._deployment, why)
             self._until, self._term, self._leader = 0.0, 0, ""
             self._revoke()
 

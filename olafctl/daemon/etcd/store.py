@@ -18,12 +18,12 @@ from typing import Any
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.leadership import Leadership, NotLeader
-from olafctl.errors import OlafError, Problem
-from olafctl.membership.store import Compacted, Event, Row, Rows
+from olafctl.membership.interface import Compacted, Event, Row, Rows
+from olafswitch.errors import OlafError, Problem
 
 _KEPT = 100_000
 _AT_ONCE = 1000
-_OPERATIONS = 100  # etcd takes 128 in a transaction unless told otherwise
+_OPERATIONS = 100  # etcd takes 128 in a transaction by default
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +38,7 @@ def leader_key(deployment: str) -> bytes:
 
 
 class EtcdStore:
-    """See :class:`olafctl.membership.store.MembershipStore`. Any thread may call it."""
+    """See :class:`olafctl.membership.interface.MembershipStore`. Any thread may call it."""
 
     def __init__(self, etcd: Etcd, deployment: str, leadership: Leadership, *, kept: int = _KEPT) -> None:
         """``kept`` revisions of history stay. ``leadership`` is closed by its owner, and so is ``etcd``."""
@@ -216,7 +216,7 @@ def _number(answer: Any, number: int) -> int:
     pairs = _pairs(answer, number)
     found = _document(pairs[0]) if pairs else 0
     if not isinstance(found, int):
-        raise _damaged(pairs[0].key, "is no number")
+        raise _damaged(pairs[0].key, "is not a number")
     return found
 
 
@@ -225,7 +225,7 @@ def _document(pair: Any) -> Any:
     try:
         return json.loads(pair.value)
     except ValueError:
-        raise _damaged(pair.key, "is no JSON") from None
+        raise _damaged(pair.key, "is not JSON") from None
 
 
 def _damaged(key: bytes, what: str) -> OlafError:

@@ -14,7 +14,7 @@ _LAYOUTS: Mapping[int, Layout] = {action: getattr(control, action.name) for acti
 
 
 class NotUnderstood(Exception):
-    """A frame that is no control message; ``sender`` is to be told so when it is known."""
+    """A frame that is not a control message; ``sender`` gets an answer when it is known."""
 
     def __init__(self, what: str, sender: "Sender | None" = None) -> None:
         super().__init__(what)

@@ -1,8 +1,9 @@
 """Answers control messages: checks their senders, asks the controller for the changes, and sends ACKs.
 
 A message that names no cluster is about the cluster of the member at its source address. It changes nothing
-unless the key of its cluster authenticates it. The nonce of a keyed message is stored in the same step as
-what it changes, so that a repetition is told from a replay after a restart too.
+unless the key of its cluster authenticates it, and it came in by the front port where that address is. Its
+nonce is stored in the same step as what it changes, so that the daemon distinguishes a repetition from a
+replay after a restart too.
 
 Anybody can send such messages, from as many addresses as they like. So the cheapest checks come first, each
 front port has its turn, and of what a port is refused only so much is answered.
@@ -26,20 +27,20 @@ from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.messages.reasons import Refused, reason_of
 from olafctl.daemon.messages.summary import Summary
 from olafctl.daemon.messages.turns import Turns
 from olafctl.daemon.operate.audit import AuditLog
-from olafctl.errors import BadInput, OlafError, Problem
+from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership
 from olafctl.membership.model import Cluster, Kind, Member, Row
 from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, also
-from olafctl.membership.rules import NoRoom
 from olafctl.queue.registers import Command
 from olafctl.testbed.model import Testbed
-from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
 from olafctl.wire.frames import Values
 from olafctl.wire.modes import Mode
+from olafswitch.errors import BadInput, OlafError
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 0.2
@@ -48,18 +49,11 @@ _PORT_PER_SECOND, _PORT_BURST = 200, 500
 """A valid message takes some milliseconds; forged ones must leave the daemon time for valid ones."""
 _REFUSED_PER_SECOND, _REFUSED_BURST = 20, 200
 """Limits the answers to refused messages by port: an answer costs more than the check of a message."""
+_KINDS: dict[int, Kind] = {Role.WORKER: Kind.WORKER, Role.SWITCH: Kind.SWITCH, Role.PLAYER: Kind.PLAYER}
 _SOURCES = 4096
 _ROUNDS = 1024
 _HELP_SECONDS = 10.0
 """A member that lacks a result asks again at least every few seconds, so it is never silent for so long."""
-
-
-class Refused(BadInput):
-    """A message that is answered with a reason."""
-
-    def __init__(self, reason: Reason, what: str) -> None:
-        super().__init__(Problem(what))
-        self.reason = reason
 
 
 class Listener:
@@ -81,6 +75,9 @@ class Listener:
         records each authentic message."""
         self.counts: Counter[str] = Counter()
         """Messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
+        hosts = (*testbed.parameter_servers, *testbed.hosts, testbed.engine_host)
+        self._places = {host.ip: host for host in hosts if host is not None}
+        """The hosts that are no members, by their addresses."""
         self._controller = controller
         self._admission = admission
         self._operations = operations
@@ -99,7 +96,7 @@ class Listener:
         """The outcome of the newest message by cluster and source; None while the message is under way."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
-        """By cluster, segment and round: the members that asked for help, and when each did last."""
+        """By cluster, segment and round: the members that asked for help, and when each last did."""
         self._counting = threading.Lock()
         self._ended = threading.Event()
         name = f"messages {testbed.name}"
@@ -141,7 +138,7 @@ class Listener:
             waiting = self._turns.take(_TIMEOUT)
             if waiting is not None:
                 self.take(*waiting)
-            self._summary.tell()
+            self._summary.log()
 
     def take(self, port: int, frame: bytes) -> None:
         """Parse one frame, and carry out or refuse its message."""
@@ -184,9 +181,9 @@ class Listener:
             elif member is not None:
                 name = member.cluster
             else:
-                raise Refused(Reason.NOT_A_MEMBER, "is no member")
+                raise Refused(Reason.NOT_A_MEMBER, "is not a member")
             if name not in membership.clusters:
-                raise Refused(Reason.UNKNOWN_CLUSTER, f"there is no cluster {name!r}")
+                raise Refused(Reason.UNKNOWN_CLUSTER, f"cluster {name!r} does not exist")
             return membership.clusters[name], member
 
         return self._controller.look(find)
@@ -196,28 +193,37 @@ class Listener:
             raise Refused(Reason.BAD_MAC, "the cluster has no key")
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
-        if there is not None and there.port != message.sender.front_port:
-            # All members know the key, so the port has to tell them apart.
-            raise Refused(Reason.NOT_A_MEMBER, f"is the address of {there.name}, behind port {there.port}")
+        # All members know the key, so the port has to distinguish them.
+        known = there or self._places.get(message.sender.ip)
+        if known is not None and known.port != message.sender.front_port:
+            raise Refused(Reason.NOT_A_MEMBER, f"is the address of {known.name}, not behind this port")
+        if message.sender.ip in limits.BETWEEN_ENGINES:
+            raise Refused(Reason.NOT_A_MEMBER, "is an address that only engines have")
         member = there if there is not None and there.cluster == cluster.name else None
         name, source, nonce = cluster.name, message.sender.ip, message.values["nonce"]
         freshness = self._nonces.judge(name, source, nonce)
         if freshness is Freshness.OLD:
             raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
+        if freshness is Freshness.AHEAD:
+            raise Refused(Reason.CLOCK_AHEAD, "is of a clock more than an hour ahead of this one")
         if freshness is Freshness.REPEATED:
             self._repeat(message, name)
             return
         operation = self._operation(message, cluster, member)
-        rows: Change = {}
-        if cluster.key:
-            rows[nonces.key(name, source)] = {"last": nonce}
+        leaves = message.action is Action.LEAVE
+        row = nonces.key(name, source)
+        stored: Change = {row: {"last": nonce}}
+        if leaves and not cluster.key:
+            stored = {row: None}
+        elif leaves and member is None:
+            stored = {}  # anybody may say so, any number of times
 
         def answer(done: "Future[Row]") -> None:
             error = done.exception()
             if self._audit is not None:
-                asked = {"deployment": self._testbed.name, "cluster": name}
+                request = {"deployment": self._testbed.name, "cluster": name}
                 outcome = "ok" if error is None else str(error)[:500]
-                self._audit.append(str(source), message.action.name, outcome, request=asked)
+                self._audit.append(str(source), message.action.name, outcome, request=request)
             if error is None:
                 self._outcomes[name, source] = Reason.OK
                 self._forward(message, cluster, member)
@@ -226,19 +232,34 @@ class Listener:
                 if cluster.key:
                     who = f"{message.action.name} of {message.sender.ip}"
                     _log.info("%s: refused %s: %s", self._testbed.name, who, error)
-                self._outcomes[name, source] = self._refuse(message, cluster, error)
+                self._keep(message, cluster, error)
 
-        future = self._admission.submit(also(operation, rows))
+        future = self._admission.submit(also(operation, stored))
         self._nonces.use(name, source, nonce)
         self._outcomes[name, source] = None
         while len(self._outcomes) > _SOURCES:
             self._outcomes.popitem(last=False)
         future.add_done_callback(answer)
 
+    def _keep(self, message: Message, cluster: Cluster, error: OlafError) -> None:
+        """Answer a refused message once it is stored that it was: a restart does not let its replay in."""
+        place = cluster.name, message.sender.ip
+        row: Change = {nonces.key(*place): {"last": message.values["nonce"], "reason": reason_of(error)}}
+
+        def refuse(_: object = None) -> None:
+            self._outcomes[place] = self._refuse(message, cluster, error)
+
+        if cluster.key and isinstance(error, BadInput):
+            with suppress(OlafError):
+                self._controller.submit(lambda _: Planned(row, {})).add_done_callback(refuse)
+                return
+        refuse()
+
     def _repeat(self, message: Message, name: str) -> None:
         """Send the answer to a message again; nothing while the first one is under way."""
+        source = message.sender.ip
         # Nonce and change are stored in one step: a message whose nonce alone is known was carried out.
-        outcome = self._outcomes.get((name, message.sender.ip), Reason.OK)
+        outcome = self._outcomes.get((name, source), self._nonces.outcome(name, source))
         if outcome is Reason.OK:
             self._accept(message, name)
         elif outcome is not None:
@@ -252,7 +273,7 @@ class Listener:
         if message.action is Action.LEAVE and member is None:
             return lambda membership: Planned({}, {})  # a sender that is not a member has left
         if member is None:
-            raise Refused(Reason.NOT_A_MEMBER, "is no member")
+            raise Refused(Reason.NOT_A_MEMBER, "is not a member")
         segment = None if values.get("segment") == ALL_SEGMENTS else values.get("segment")
         match message.action:
             case Action.LEAVE:
@@ -273,19 +294,18 @@ class Listener:
         sender, values = message.sender, message.values
         if values["role"] == Role.PARAMETER_SERVER:
             if sender.ip not in {server.ip for server in self._testbed.parameter_servers}:
-                raise Refused(Reason.BAD_MESSAGE, "is no parameter server of the testbed")
+                raise Refused(Reason.BAD_MESSAGE, "is not a parameter server of the testbed")
             return lambda membership: Planned({}, {})  # it is known; it asks for the job's epoch
-        if values["role"] not in (Role.WORKER, Role.SWITCH):
-            raise Refused(Reason.BAD_MESSAGE, f"there is no role {values['role']}")
-        if values["values"] and cluster.values and values["values"] != cluster.values:
-            raise Refused(Reason.WRONG_MODEL_LENGTH, f"the model has {cluster.values} values")
+        kind = _KINDS.get(values["role"])
+        if kind is None:
+            raise Refused(Reason.BAD_MESSAGE, f"role {values['role']} does not exist")
         wish = MemberWish(
             cluster=cluster.name,
             ip=sender.ip,
             port=sender.front_port,
             udp_port=sender.port,
             mac=sender.mac,
-            kind=Kind.SWITCH if values["role"] == Role.SWITCH else Kind.WORKER,
+            kind=kind,
             values=values["values"],
             lease=self._lease,
         )
@@ -301,15 +321,15 @@ class Listener:
         segment, number = message.values["segment"], message.values["round"]
         key = (cluster.name, segment, number)
         now = self._clock()
-        asked = self._asked.setdefault(key, {})
-        asked[member.name] = now
+        requests = self._asked.setdefault(key, {})
+        requests[member.name] = now
         self._asked.move_to_end(key)
         while len(self._asked) > _ROUNDS:
             self._asked.popitem(last=False)
 
         def check(membership: Membership) -> Planned:
             members = membership.clusters[cluster.name].workers if cluster.name in membership.clusters else ()
-            if any(asked.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
+            if any(requests.get(each.name, -math.inf) < now - _HELP_SECONDS for each in members):
                 return Planned({}, {})
             self._asked.pop(key, None)
             return self._operations.command(Command.RESET, cluster.name, segment)(membership)
@@ -333,19 +353,13 @@ class Listener:
 
     def _refuse(self, message: Message, cluster: Cluster | None, error: OlafError) -> Reason:
         """Answer with the reason of a refusal, unless its port had too many answers. Returns the reason."""
-        reason = Reason.FAILED
-        if isinstance(error, Refused):
-            reason = error.reason
-        elif isinstance(error, NoRoom):
-            reason = Reason.CLUSTER_FULL
-        elif isinstance(error, ObjectiveBroken):
-            reason = Reason.OBJECTIVE_VIOLATED
+        reason = reason_of(error)
         self._dropped(message.sender.front_port, reason.name.lower())
         if not self._refusals.allows(message.sender.front_port):
             return reason
         # A sender that does not know the key gets nothing that is made with it.
-        told = None if reason is Reason.BAD_MAC else cluster
-        self._answer(message.sender, message.action, message.values["nonce"], reason, told, {})
+        known = None if reason is Reason.BAD_MAC else cluster
+        self._answer(message.sender, message.action, message.values["nonce"], reason, known, {})
         return reason
 
     def _answer(

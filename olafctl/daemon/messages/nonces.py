@@ -1,9 +1,11 @@
 """Which control messages are new: each source's nonces grow.
 
 A message's MAC covers the address it came from, so a nonce is of no use at another one. The newest nonce of
-each source of a keyed cluster is stored, so that a replay is refused after a restart too.
+each source is stored, with why its message was refused, so that a replay is refused after a restart too. Of
+an open cluster, where any address may speak, only members' and servers' are.
 """
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
@@ -11,6 +13,7 @@ from ipaddress import IPv4Address
 
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Row
+from olafctl.wire.control import CLOCKS_DIFFER, Reason
 
 _REMEMBERED = 65536
 
@@ -24,6 +27,7 @@ class Freshness(Enum):
     NEW = "new"
     REPEATED = "the source's last message again"
     OLD = "replayed"
+    AHEAD = "of a clock that is far ahead"
 
 
 def key(cluster: str, source: IPv4Address) -> str:
@@ -35,13 +39,15 @@ class Nonces:
     """The newest nonce of each source in each cluster."""
 
     def __init__(self, look: Look) -> None:
-        """``look`` asks the membership, where keyed clusters' nonces are stored."""
+        """``look`` asks the membership, where nonces are stored."""
         self._look = look
         self._last: OrderedDict[tuple[str, IPv4Address], int] = OrderedDict()
         """The newest nonce of each source heard since the start."""
 
     def judge(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
         """Whether an authentic message is new. One that is not NEW leaves nothing behind."""
+        if nonce > time.time_ns() + CLOCKS_DIFFER:
+            return Freshness.AHEAD
         last = self._last_of(cluster, source)
         if nonce == last:
             return Freshness.REPEATED
@@ -54,8 +60,16 @@ class Nonces:
         while len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
 
+    def outcome(self, cluster: str, source: IPv4Address) -> Reason:
+        """What was answered to the message whose nonce is stored."""
+        row = self._row(cluster, source)
+        return Reason(row.get("reason", Reason.OK)) if row else Reason.OK
+
     def _last_of(self, cluster: str, source: IPv4Address) -> int:
         if (cluster, source) in self._last:
             return self._last[cluster, source]
-        row = self._look(lambda membership: membership.rows.get(key(cluster, source)))
+        row = self._row(cluster, source)
         return int(row["last"]) if row else -1
+
+    def _row(self, cluster: str, source: IPv4Address) -> Row | None:
+        return self._look(lambda membership: membership.rows.get(key(cluster, source)))

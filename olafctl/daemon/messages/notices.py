@@ -6,7 +6,6 @@ from contextlib import suppress
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages import datagram
 from olafctl.daemon.messages.datagram import Sender
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster, Member, default_mac
 from olafctl.membership.operations import of_segment
@@ -14,6 +13,7 @@ from olafctl.membership.rules import require
 from olafctl.testbed.model import Testbed
 from olafctl.wire.control import Action
 from olafctl.wire.frames import Endpoint, Values
+from olafswitch.errors import BadInput, OlafError, Problem
 
 
 class Notices:
@@ -24,13 +24,13 @@ class Notices:
         self._testbed = testbed
 
     def halt(self, cluster: str, halted: bool, but: str = "") -> None:
-        """Tell the cluster's members, except the one of the name ``but``."""
-        self._tell(Action.HALT, {"halted": int(halted)}, cluster, but)
+        """Inform the cluster's members, except the one of the name ``but``."""
+        self._inform(Action.HALT, {"halted": int(halted)}, cluster, but)
 
     def help(self, cluster: str, segment: int, round_: int, asker: str) -> tuple[str, ...]:
-        """Ask the other members to send ``asker`` the result of a round; returns who was asked.
+        """Ask the other members to send ``asker`` the result of a round; returns the members asked.
 
-        Raises BadInput when the asker is not in the cluster, or there is no such segment.
+        Raises BadInput when the asker is not in the cluster, or the segment does not exist.
         """
 
         def find(membership: Membership) -> tuple[Cluster, Member]:
@@ -43,9 +43,9 @@ class Notices:
 
         known, member = self._controller.look(find)
         address = {"asker_addr": int(member.ip), "asker_port": member.udp_port}
-        return self._tell(Action.HELP, {"segment": segment, "round": round_, **address}, known.name, asker)
+        return self._inform(Action.HELP, {"segment": segment, "round": round_, **address}, known.name, asker)
 
-    def _tell(self, action: Action, values: Values, name: str, but: str) -> tuple[str, ...]:
+    def _inform(self, action: Action, values: Values, name: str, but: str) -> tuple[str, ...]:
         cluster = self._controller.look(lambda membership: membership.clusters.get(name))
         if cluster is None:
             return ()

@@ -27,7 +27,7 @@ class Summary:
         with self._lock:
             self._counts[port, reason] += 1
 
-    def tell(self) -> None:
+    def log(self) -> None:
         """Log the counts, unless the last line is too recent."""
         if not self._counts or self._clock() - self._since < _SECONDS:
             return

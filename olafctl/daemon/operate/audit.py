@@ -14,21 +14,27 @@ import logging
 import os
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from olafctl import paths
-from olafctl.errors import OlafError, Problem
+from google.protobuf.json_format import MessageToDict
+
+from olafswitch import paths
+from olafswitch.errors import OlafError, Problem
 
 FIRST = "0" * 64
 """Stands for the hash of the line before the first."""
 _BATCH = 256
+_PATIENCE = 2.0
+"""Seconds within which another process that writes must have written."""
+_LOOK_AGAIN = 0.002
 _log = logging.getLogger(__name__)
 _Line = tuple[dict[str, Any], "Future[None]"]
 
@@ -45,8 +51,14 @@ class _Anchor:
     """The file's."""
 
 
+def fields_of(request: Any) -> dict[str, Any]:
+    """A call's request as the log has it, without a key."""
+    fields: dict[str, Any] = MessageToDict(request, preserving_proto_field_name=True)
+    return {**fields, "key": "given"} if "key" in fields else fields
+
+
 def default_path() -> Path:
-    """The log of a daemon that is told no other."""
+    """The log of this state folder."""
     return paths.state() / ".daemon" / "audit.log"
 
 
@@ -57,7 +69,7 @@ def anchor_of(path: Path) -> Path:
 
 
 class AuditLog:
-    """The log in one file, of one process at a time. Any thread may append."""
+    """The log in one file, which several processes of a state folder may write. Any thread may append."""
 
     def __init__(self, path: Path) -> None:
         """Go on at the end of the file, which is made; a last line that was cut off by a crash stays, and the
@@ -67,6 +79,8 @@ class AuditLog:
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._file: FileIO | None = None
         self._previous = self._first = FIRST
+        self._size = 0
+        """The file's, as this process left it."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open()
@@ -78,8 +92,8 @@ class AuditLog:
     def append(self, who: str, what: str, outcome: str, **more: Any) -> "Future[None]":
         """Note one request; done when it is on the disk, failed with an OlafError when it cannot be."""
         written: Future[None] = Future()
-        time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._lines.put(({"time": time, "who": who, "what": what, "outcome": outcome, **more}, written))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._lines.put(({"time": now, "who": who, "what": what, "outcome": outcome, **more}, written))
         return written
 
     def close(self) -> None:
@@ -105,22 +119,24 @@ class AuditLog:
     def _write(self, batch: list[_Line]) -> None:
         try:
             file = self._open()
-            text, previous = b"", self._previous
-            for fields, _ in batch:
-                # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
-                readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
-                line = readable.encode(errors="backslashreplace")
-                previous = _hash(line)
-                text += line + b"\n"
-            _append(file, text)
+            with _locked(file):
+                self._catch_up(file)
+                text, previous = b"", self._previous
+                for fields, _ in batch:
+                    # A path in an outcome may hold bytes that are no UTF-8: they become JSON's own escapes.
+                    readable = json.dumps({**fields, "previous": previous}, ensure_ascii=False)
+                    line = readable.encode(errors="backslashreplace")
+                    previous = _hash(line)
+                    text += line + b"\n"
+                _append(file, text)
+                self._previous, self._size = previous, os.fstat(file.fileno()).st_size
+                self._keep_anchor()
         except OSError as error:
             # Opened again, the chain goes on after what is in the file then, whatever that is.
             self._let_go()
             for _, written in batch:
                 written.set_exception(self._unusable(error))
             return
-        self._previous = previous
-        self._keep_anchor()
         for _, written in batch:
             written.set_result(None)
 
@@ -140,17 +156,19 @@ class AuditLog:
             made, descriptor = False, os.open(self._path, flags, 0o600)
         file = FileIO(descriptor, "ab")
         try:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                # Two chains in one file could not be told from one that was tampered with.
-                raise OSError(errno.EBUSY, "another daemon writes it") from None
-            last = _last_line(self._path)
-            if last and not last.endswith(b"\n"):
-                _append(file, b"\n")
+            with _locked(file):
+                self._begin(file, made)
         except BaseException:
             file.close()
             raise
+        self._file = file
+        return file
+
+    def _begin(self, file: FileIO, made: bool) -> None:
+        """Find where the chain goes on in the locked file, which is empty when it was ``made``."""
+        last = _last_line(self._path)
+        if last and not last.endswith(b"\n"):
+            _append(file, b"\n")
         kept = _kept(self._anchor)
         if last:
             self._previous = _hash(last)
@@ -160,14 +178,24 @@ class AuditLog:
                 _log.error("%s: lines at its end are missing", self._path)
         elif self._previous == FIRST and kept.last:
             self._previous = kept.last  # it was rotated away
-        if not made and os.fstat(descriptor).st_ino == kept.inode:
+        if not made and os.fstat(file.fileno()).st_ino == kept.inode:
             self._first = kept.first
             if not last and kept.first != self._previous:
                 _log.error("%s: it was emptied", self._path)
         else:
             self._first = _carried(self._path) or self._previous
-        self._file = file
-        return file
+        self._size = os.fstat(file.fileno()).st_size
+
+    def _catch_up(self, file: FileIO) -> None:
+        """Go on after what another process of this state folder has written since.
+
+        What did not keep the anchor was written by something else: the chain breaks there, and that shows.
+        """
+        if os.fstat(file.fileno()).st_size == self._size:
+            return
+        kept = _kept(self._anchor)
+        if kept.last == _hash(_last_line(self._path)):
+            self._previous, self._first = kept.last, kept.first
 
     def _keep_anchor(self) -> None:
         """Write down the last line's hash. Where that fails an older one stays, which is in the log too."""
@@ -190,7 +218,7 @@ class AuditLog:
 
 
 def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
-    """The lines of a log, checked; ``previous`` is the hash that its first line shall carry, empty for any.
+    """The lines of a log, checked; ``previous`` is the hash that its first line must carry, empty for any.
 
     Raises OlafError at a line that does not follow from the one before it, and where the first or the last
     lines of a log are missing.
@@ -205,7 +233,7 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
                     fields = json.loads(line)
                     carried = fields["previous"]
                 except (ValueError, KeyError, TypeError):
-                    what = "is no line of an audit log: damaged, or cut off by a crash"
+                    what = "is not a line of an audit log: damaged, or cut off by a crash"
                     raise OlafError(Problem(what, f"{path}:{number}")) from None
                 if number == 1 and kept.first and carried != kept.first:
                     what = "lines at its beginning are missing: it was emptied, not rotated"
@@ -235,7 +263,7 @@ def _hashes(path: Path) -> Iterator[str]:
 
 
 def _kept(anchor: Path) -> _Anchor:
-    """What is kept; nothing when there is none, or where a loss of power damaged it."""
+    """What is kept; nothing when it does not exist, or a loss of power damaged it."""
     with suppress(OSError, ValueError):
         last, first, inode = anchor.read_text().split()
         if len(last) == len(first) == len(FIRST):
@@ -244,10 +272,31 @@ def _kept(anchor: Path) -> _Anchor:
 
 
 def _carried(path: Path) -> str:
-    """What the first line of a log carries; empty where that is no line of one."""
+    """What the first line of a log carries; empty where that is not a line of one."""
     with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as lines:
         return str(json.loads(lines.readline())["previous"])
     return ""
+
+
+@contextmanager
+def _locked(file: FileIO) -> Iterator[None]:
+    """Hold the file's lock: two chains in one file would look like one that was tampered with.
+
+    Raises OSError when another process holds it for long.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise OSError(errno.EBUSY, "another process holds its lock") from None
+            time.sleep(_LOOK_AGAIN)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _append(file: FileIO, text: bytes) -> None:

@@ -9,9 +9,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from olafctl.daemon.api.calls import Owned
-from olafctl.errors import OlafError
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.wire.layouts import Refusal
+from olafswitch.errors import OlafError
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 _COUNTERS = frozenset(register.name for register in REGISTERS if register.access is Access.COUNTER)
@@ -42,7 +42,7 @@ _FAMILIES = (
     ),
     (
         "update_staleness_of_oldest", _COUNTER, "cluster",
-        "Of these, updates in frames that tell the oldest's staleness alone, which is taken for all",
+        "Of these, updates in frames that carry only the oldest's staleness, which counts for all",
     ),
     ("head_actors_awake", _GAUGE, "cluster worker", "Actors that played for a head's last update at a time"),
     ("head_ring_fill", _GAUGE, "cluster worker", "Share of its ring that was filled when learning began"),
@@ -54,7 +54,7 @@ _FAMILIES = (
 
 
 class Metrics:
-    """Counts calls as they end, and reads the rest when it is asked for."""
+    """Counts calls as they end, and reads the rest when it is requested."""
 
     def __init__(self, owned: Mapping[str, Owned]) -> None:
         self._owned = owned
@@ -106,11 +106,11 @@ class Metrics:
                 add("members", name, cluster, value=size)
             for cluster, nanoseconds in each.ages.known().items():
                 add("age_of_model_seconds", name, cluster, value=nanoseconds / 1e9)
-            for cluster, told in each.staleness.known().items():
-                bounds = ["0", *(str(1 << bit) for bit in range(len(told.bins) - 1))]
-                buckets = [*zip(bounds, accumulate(told.bins), strict=True), ("+Inf", told.updates)]
-                add("update_staleness", name, cluster, buckets=buckets, sum_value=told.total)
-                add("update_staleness_of_oldest", name, cluster, value=told.oldest)
+            for cluster, found in each.staleness.known().items():
+                bounds = ["0", *(str(1 << bit) for bit in range(len(found.bins) - 1))]
+                buckets = [*zip(bounds, accumulate(found.bins), strict=True), ("+Inf", found.updates)]
+                add("update_staleness", name, cluster, buckets=buckets, sum_value=found.total)
+                add("update_staleness_of_oldest", name, cluster, value=found.oldest)
             for worker, head in each.heads.known().items():
                 for figure, value in (
                     ("actors_awake", head.awake), ("ring_fill", head.fill), ("lag", head.lag),

@@ -1,4 +1,4 @@
-"""Daemon and agent as systemd services: their units, and how they tell that they are ready (sd_notify(3))."""
+"""Daemon and agent as systemd services: their units, and how they report readiness (sd_notify(3))."""
 
 import os
 import shlex
@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from olafctl import paths, templates
+from olafctl import templates
 from olafctl.targets.twin.attach import ENGINE_CPU
+from olafswitch import paths
 
 
 def notify(state: str) -> None:
-    """Tell the service manager, as ``READY=1``; nothing happens when there is none."""
+    """Notify the service manager, as ``READY=1``; without one nothing happens."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -25,8 +26,8 @@ def notify(state: str) -> None:
 
 def watchdog_seconds() -> float | None:
     """Seconds between two ``WATCHDOG=1``: half of the unit's time; None when it has none."""
-    asked = os.environ.get("WATCHDOG_USEC", "")
-    return int(asked) / 2e6 if asked.isdigit() and int(asked) else None
+    wanted = os.environ.get("WATCHDOG_USEC", "")
+    return int(wanted) / 2e6 if wanted.isdigit() and int(wanted) else None
 
 
 def unit(template: str, words: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 from olafctl.daemon.api.calls import Owned
 from olafctl.daemon.api.server import unready
 from olafctl.daemon.operate.metrics import Metrics
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime.address import Tls
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.address import Tls
 
 _TIMEOUT = 10.0
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -27,7 +27,7 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
         return
     addresses.check(address, tls)
     if not token and (tls is None or tls.client_ca is None):
-        what = "would tell every host that reaches it who trains what"
+        what = "would show every host that reaches it who trains what"
         raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
 
 
@@ -60,7 +60,7 @@ class Web:
             if tls.client_ca is not None:
                 context.load_verify_locations(tls.client_ca)
                 context.verify_mode = ssl.CERT_REQUIRED
-            # The handshake is the request's own thread's: who does not speak holds up no one else.
+            # The handshake is the request's own thread's: a silent client delays no other.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -69,7 +69,7 @@ class Web:
         self._thread.start()
 
     def stop(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -79,7 +79,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away, or does not speak TLS, is no one's concern."""
+        """A client that goes away, or does not speak TLS, is not an error."""
 
 
 class _Server6(_Server):

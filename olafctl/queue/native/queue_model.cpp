@@ -271,6 +271,7 @@ struct olaf_queue {
         root().INSIDE(registers__DOT__cycle) += span;
         auto &looked_at = root().INSIDE(activity__DOT__looked_at);
         looked_at = (looked_at + span) % OLAF_INDICES;
+        root().INSIDE(activity__DOT__looked_at_sent) = root().INSIDE(activity__DOT__sent_at)[looked_at];
         if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
             uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
             root().INSIDE(rate_limiter__DOT__debt) =

@@ -155,7 +155,8 @@ template <typename Update> class BasicQueue {
     void Settle(std::uint32_t *displaced) {
         *displaced = 0;
         released_ = false;
-        if (disposition_ == Disposition::kDroppedStale) newest_[arriving_.update.index].Refused();
+        if (disposition_ != Disposition::kDroppedHalted)
+            newest_[arriving_.update.index].Judged(disposition_ == Disposition::kDroppedStale);
         if (Sums(arriving_.update.index)) {
             Contribute(displaced);
             return;

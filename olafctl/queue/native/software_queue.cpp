@@ -199,12 +199,12 @@ struct olaf_queue {
             return arrival.kept;
         }
         combiner.Count(OLAF_REGISTER_IN_BYPASS);
-        if (user.kind == OLAF_KIND_ACK) combiner.Acknowledge(user, frame, length);
         const int64_t wanted = std::max<int64_t>(beats(user.size), 1);
         if (std::max(wanted, beats(length)) > kBypassBeats - bypass_beats) {
             combiner.Count(OLAF_REGISTER_DROPPED_BYPASS);
             return false;
         }
+        if (user.kind == OLAF_KIND_ACK) combiner.Acknowledge(user, frame, length);
         Buffer *bytes = own ? own : combiner.buffers.Take();
         if (!own) bytes->Copy(frame, length);
         bypass.push_back({user, bytes, length, time, 0});

@@ -16,17 +16,20 @@ class Newest {
     // An ACK passes with weights of this version. An older one is not believed, unless so many in a row are
     // that the server must have begun again.
     void Acknowledged(std::uint16_t version) {
+        stale_updates_ = 0;
         const bool older = known_ && static_cast<std::uint16_t>(version - version_) >= kHalf;
-        if (older && !Doubted()) return;
+        if (older && ++older_acks_ < kInARow) return;
         *this = Newest();
         known_ = true;
         version_ = version;
     }
 
-    // An update was dropped as stale. Where so many are in a row, without an ACK in between, nobody learns of
-    // newer weights any more: it is forgotten, and the next update passes.
-    void Refused() {
-        if (Doubted()) *this = Newest();
+    // An update was dropped as stale, or the rule let it pass. Where so many in a row are dropped, without an
+    // ACK in between, no worker learns of newer weights any more: the version is forgotten, and the next
+    // update passes.
+    void Judged(bool stale) {
+        stale_updates_ = stale ? stale_updates_ + 1 : 0;
+        if (stale_updates_ == kInARow) *this = Newest();
     }
 
     void Forget() { *this = Newest(); }
@@ -42,12 +45,10 @@ class Newest {
 
   private:
     static constexpr std::uint16_t kHalf = 0x8000;
-    static constexpr std::uint8_t kDoubts = 16;
-
-    bool Doubted() { return ++doubts_ == kDoubts; }
+    static constexpr std::uint8_t kInARow = 16;
 
     std::uint16_t version_ = 0;
-    std::uint8_t doubts_ = 0;
+    std::uint8_t older_acks_ = 0, stale_updates_ = 0;
     bool known_ = false;
 };
 

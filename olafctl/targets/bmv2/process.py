@@ -10,16 +10,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from olafctl.p4runtime import address as addresses
-from olafctl.ports.interfaces import cables_of
-from olafctl.ports.namespace import within
-from olafctl.targets import deployment, main_thread
+from olafctl.network.interfaces import cables_of
+from olafctl.targets import deployment, serving_process
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.control import ControlServer
-from olafctl.targets.engine.engine import Engine
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.twin.attach import attach, join, start
+from olafswitch.p4runtime import address as addresses
+from olafswitch.ports.namespace import within
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
@@ -33,7 +33,7 @@ def serving(state: Path) -> Iterator[list[str]]:
 
     Raises OlafError or OSError."""
     recorded = deployment.required(state)
-    with closing(Engine()) as engine:
+    with closing(PipelineEngine()) as engine:
         engine.wire_relay([part.queue_library for part in recorded.engines])
         join(engine, recorded.links)
         for cable in cables(recorded.engines):
@@ -52,4 +52,4 @@ def serving(state: Path) -> Iterator[list[str]]:
 
 
 if __name__ == "__main__":
-    main_thread.program(serving)
+    serving_process.program(serving)

@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from socket import SOCK_STREAM
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import unix
-from olafctl.ports.interfaces import cables_of
+from olafctl.network.interfaces import cables_of
 from olafctl.targets import processes
 from olafctl.targets.bmv2.process import grpc_socket
 from olafctl.targets.bmv2.wiring import cables
 from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import CPU_PORT
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports import unix
 
 PROGRAM = "simple_switch_grpc"
 _START_SECONDS = 30.0

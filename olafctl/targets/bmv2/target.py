@@ -4,10 +4,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.p4.stand_ins import real
-from olafctl.ports import interfaces
-from olafctl.ports.interfaces import create_cables
+from olafctl.network import interfaces
+from olafctl.network.interfaces import create_cables
 from olafctl.targets import deployment, front_ports, queue_process, rendered
 from olafctl.targets.bmv2 import switch
 from olafctl.targets.bmv2.wiring import cables
@@ -15,6 +13,8 @@ from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.queue_process import RunningProcess
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.stand_ins import real
 
 COMPILER = "p4c-bm2-ss"
 
@@ -39,7 +39,7 @@ class Bmv2:
     name = "bmv2"
 
     def missing(self) -> Sequence[str]:
-        """The programs that are not on PATH; Olaf's stand-ins for them (``olafctl p4 drop-in``) are none."""
+        """The programs that are not on PATH; the stand-ins of ``olafswitch drop-in`` do not count."""
         return [name for name in (COMPILER, switch.PROGRAM, "ip") if real(name) is None]
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:

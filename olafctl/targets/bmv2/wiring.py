@@ -9,7 +9,7 @@ there (packet sockets hear both directions), so each has a cable to the queue pr
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from olafctl.ports.interfaces import Pair
+from olafctl.network.interfaces import Pair
 from olafctl.targets.deployment import EnginePart
 from olafctl.wire.layouts import QUEUE_PORT
 

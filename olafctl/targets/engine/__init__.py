@@ -1,1 +1,1 @@
-"""The native engine: frames between front ports, through compiled P4 and the Verilated queue."""
+"""What an engine of the switch has between its ports here: blocks, queues, and the links between several."""

@@ -1,47 +1,34 @@
-"""Compiles the native engine, once for each state of its sources and compiler."""
+"""Compiles what sits in an engine here, to be loaded beside the engine of the switch."""
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.toolchain import cxx, run, unit
+from olafswitch import cache
+from olafswitch.engine.compile import FLAGS, engine_library, headers_and_sources, object_of
+from olafswitch.toolchain import cxx, run
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-SOURCES = (_PACKAGE / "ports/native", _PACKAGE / "targets/engine/native")
-_CONTRACTS = (
-    _PACKAGE / "wire/native/tuser.h",
-    _PACKAGE / "p4/native/switch_abi.h",
-    _PACKAGE / "queue/native/queue_model.h",
-)
-_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra")
-_WHERE = "compiling the engine"
+SOURCES = _PACKAGE / "targets/engine/native"
+_CONTRACTS = (_PACKAGE / "wire/native/tuser.h", _PACKAGE / "queue/native/queue_model.h")
 
 
-def engine_library() -> Path:
-    """The engine's shared library, built when it is not in the cache.
+def pipeline_library() -> Path:
+    """The shared library, built when it is not in the cache, as is the engine's, to which it is linked.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """
     compiler = cxx()
-    sources = [path for folder in SOURCES for path in sorted(folder.iterdir())]
-    key = cache.digest([str(compiler), " ".join(_FLAGS), *sources, *_CONTRACTS])
+    sources = [*sorted(SOURCES.iterdir()), *_CONTRACTS, *headers_and_sources()]
+    key = cache.digest([str(compiler), " ".join(FLAGS), *sources])
 
     def build(folder: Path) -> None:
-        units = [
-            unit(folder / f"{number}.cpp", sorted(home.glob("*.cpp"))) for number, home in enumerate(SOURCES)
-        ]
-        objects = [each.with_suffix(".o") for each in units]
-        commands = [
-            [*compiler.command, *_FLAGS, "-c", str(each), "-o", str(target)]
-            for each, target in zip(units, objects, strict=True)
-        ]
         with ThreadPoolExecutor() as pool:
-            list(pool.map(partial(run, where=_WHERE), commands))
-        output = ["-shared", "-o", str(folder / "engine.so"), *map(str, objects), "-ldl"]
-        run([*compiler.command, *_FLAGS, *output], where=_WHERE)
-        for path in (*units, *objects):
-            path.unlink()
+            engine = pool.submit(engine_library)
+            made = object_of(compiler, folder, SOURCES)
+            linked = [str(made), str(engine.result())]
+        output = ["-shared", "-o", str(folder / "pipeline.so"), *linked]
+        run([*compiler.command, *FLAGS, *output], where="compiling the pipeline's engine")
+        made.unlink()
 
-    folder, _ = cache.build_once("engine", key, build)
-    return folder / "engine.so"
+    folder, _ = cache.build_once("pipeline", key, build)
+    return folder / "pipeline.so"

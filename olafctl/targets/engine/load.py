@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports.attachment import Attachment
-from olafctl.ports.namespace import within
-from olafctl.targets.engine.engine import load_native
+from olafctl.targets.engine.engine import native
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.namespace import within
 
 _TIMEOUT_MS = 500
 _EACH, _PLACES = 16, 1024
@@ -54,7 +54,7 @@ def measure(
     """
     if len({len(frame) for frame in frames}) != 1:
         raise OlafError(Problem("frames of different lengths", "load"))
-    library = load_native()
+    library = native()
     result = (ctypes.c_uint64 * (3 + _PLACES))()
     with _interface(library, sender) as out, _interface(library, receiver) as into:
         library.olaf_load_measure(

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 from typing import Protocol
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import unix
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports import unix
 
 BYTES = 4 << 20
 """Of BAR2 once a bitstream with OpenNIC's shell is loaded."""
@@ -39,7 +39,7 @@ class MappedBar:
     def __init__(self, function: Path) -> None:
         """``function`` is its folder, as ``/sys/bus/pci/devices/0000:3b:00.0``.
 
-        Raises OlafError when there is none, this user may not open it, or it is not 4 MiB.
+        Raises OlafError when it does not exist, this user may not open it, or it is not 4 MiB.
         """
         self._function = function
         path = function / "resource2"
@@ -86,11 +86,11 @@ class MappedBar:
 ASK = struct.Struct("<BII")
 ANSWER = struct.Struct("<I")
 READ, WRITE = 0, 1
-"""What is asked: kind, offset and value; and what is answered: a value."""
+"""The request: kind, offset and value; and its answer: a value."""
 
 
 class SocketBar:
-    """The BAR2 of a card in another process: accesses are asked for at a UNIX socket."""
+    """The BAR2 of a card in another process: accesses are requested at a UNIX socket."""
 
     def __init__(self, path: Path) -> None:
         """Raises OlafError when no process answers at ``path``."""

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import Access, Register
 from olafctl.targets.opennic.registers import BY_NAME, REGISTERS
+from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BoxRegisters:
         self._known: dict[str, int] = {}
 
     def read(self, name: str) -> int:
-        """The value now; a counter by way of a snapshot. Raises BadInput when there is no such register."""
+        """The value now; a counter by way of a snapshot. Raises BadInput when the register does not exist."""
         register = _named(name)
         if register.access is Access.COUNTER:
             self._write(BY_NAME["snapshot"].offset, 1)
@@ -68,7 +68,7 @@ class BoxRegisters:
         """Replace a multicast group in one step; no copies remove it.
 
         A group that has no room for its old and its new copies is empty for a moment. Raises BadInput when
-        there is no such group or the copy table has no room left; the group is as it was then.
+        the group does not exist or the copy table has no room left; the group is as it was then.
         """
         if not 0 < group < self._fixed("groups"):
             raise BadInput(Problem(f"group {group}", remedy=f"use 1 … {self._fixed('groups') - 1}"))
@@ -124,5 +124,5 @@ class BoxRegisters:
 
 def _named(name: str) -> Register:
     if name not in BY_NAME:
-        raise BadInput(Problem(f"there is no register {name!r}", remedy="see docs/opennic-registers.md"))
+        raise BadInput(Problem(f"register {name!r} does not exist", remedy="see docs/opennic-registers.md"))
     return BY_NAME[name]

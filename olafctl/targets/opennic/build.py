@@ -3,16 +3,16 @@
 import shutil
 from pathlib import Path
 
-from olafctl import cache
-from olafctl.errors import BadInput, OlafError, Problem
-from olafctl.p4.compiler import vitis_check
-from olafctl.p4.syntax.preprocess import preprocess_text
 from olafctl.targets import p4_sources
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import plugin, preflight
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.testbed.model import Testbed
+from olafswitch import cache
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4.compiler import vitis_check
+from olafswitch.p4.syntax.preprocess import preprocess_text
 
 
 def build(testbed: Testbed, progress: Progress) -> Build:

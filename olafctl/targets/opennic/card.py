@@ -8,24 +8,27 @@ from pathlib import Path
 
 from google.protobuf import text_format
 
-from olafctl.errors import OlafError, Problem
-from olafctl.p4runtime.dataplane import P4Info
-from olafctl.p4runtime.protocol import p4info_pb2
 from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
 from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.driver import Driver
 from olafctl.targets.opennic.health import Health
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic.plane import CardPlane, Parts
+from olafctl.targets.opennic.plane import BlockDriver, CardPlane, Parts
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, IP_P4INFO, MANIFEST
 from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY, MAP_VERSION, WINDOWS
 from olafctl.targets.opennic.replication import BoxReplication
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.hardware.driver import Driver as ModuleDriver
+from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.protocol import p4info_pb2
 
 BAR_SOCKET = "bar.sock"
 HOST_SOCKET = "host.sock"
 DRIVER = "{}.so"
 """The driver library of an IP, in the drivers' folder."""
+DESCRIPTION = "{}.json"
+"""What a driver must know of a block that is Olaf's own Verilog, in the drivers' folder."""
 _SYSFS = Path("/sys/bus/pci/devices")
 _BASES = {window.name: BOX_BASE + window.base for window in WINDOWS}
 
@@ -76,7 +79,7 @@ class Card:
             replication = BoxReplication(self.registers, self.box_sequences)
             self.planes: Mapping[int, CardPlane] = {}
             for ip in IPS:
-                driver = Driver(drivers / DRIVER.format(ip.name), *_window(bar, ip.name))
+                driver = _driver(drivers, ip.name, bar)
                 stack.callback(driver.close)
                 parts = Parts(
                     name=ip.name,
@@ -115,7 +118,7 @@ def p4info(path: Path) -> P4Info:
 
 
 def build_id_of(build: Path) -> str:
-    """The build id in the manifest of a plug-in's folder. Raises OlafError when there is none."""
+    """The build id in the manifest of a plug-in's folder. Raises OlafError when it does not exist."""
     path = build / MANIFEST
     try:
         return str(json.loads(path.read_text())["build_id"])
@@ -143,6 +146,17 @@ def _check(bar: Bar, build: Path) -> str:
         remedy = f"program the card with the bitstream of build {wanted}, or use build {running}"
         raise OlafError(Problem(what, "the card", remedy))
     return wanted
+
+
+def _driver(drivers: Path, name: str, bar: Bar) -> BlockDriver:
+    """What programs a block: of one in Verilog its description is there, of an IP its driver library.
+
+    Raises OlafError.
+    """
+    described = drivers / DESCRIPTION.format(name)
+    if described.is_file():
+        return ModuleDriver(json.loads(described.read_text()), *_window(bar, name))
+    return Driver(drivers / DRIVER.format(name), *_window(bar, name))
 
 
 def _window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.p4runtime.dataplane import DeviceRefused, TableFull, Unsupported
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.dataplane import DeviceRefused, TableFull, Unsupported
 
 _log = logging.getLogger(__name__)
 _PREFIX = "XIL_VITIS_NET_P4_"
@@ -160,7 +160,7 @@ class Driver:
                 self._handle = c.c_void_p()
 
     def table(self, names: Sequence[str]) -> Table:
-        """The table that has one of ``names``. Raises OlafError when there is none."""
+        """The table that has one of ``names``. Raises OlafError when it does not exist."""
         found = c.c_void_p()
         for name in names:
             if not self.try_call("driver_table", self._handle, name.encode(), c.byref(found)):
@@ -177,7 +177,7 @@ class Driver:
             self.call("table_reset", found)
 
     def counter(self, names: Sequence[str]) -> int:
-        """The number of the counter that has one of ``names``. Raises OlafError when there is none."""
+        """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""
         for name in names:
             if name in self._counters:
                 return self._counters[name]
@@ -187,7 +187,7 @@ class Driver:
         self.call("driver_counter_reset", self._handle, counter)
 
     def read_counter(self, counter: int, index: int) -> tuple[int, int]:
-        """Packets and bytes since the last time that this was asked."""
+        """Packets and bytes since the last call."""
         packets, total = c.c_uint64(), c.c_uint64()
         self.call("driver_counter_read", self._handle, counter, index, c.byref(packets), c.byref(total))
         return packets.value, total.value
@@ -200,12 +200,12 @@ class Driver:
         why = self.try_call(name, *arguments)
         if not why:
             return
-        told = f"{doing}: the driver answers {why}" if doing else f"the driver answers {why}"
+        what = f"{doing}: the driver answers {why}" if doing else f"the driver answers {why}"
         if why in _FULL:
-            raise TableFull(told)
+            raise TableFull(what)
         if why in _UNSUPPORTED:
-            raise Unsupported(told)
-        raise DeviceRefused(_CODES.get(why, "INTERNAL"), told)
+            raise Unsupported(what)
+        raise DeviceRefused(_CODES.get(why, "INTERNAL"), what)
 
     def try_call(self, name: str, *arguments: object) -> str:
         """Call a function of the driver; the name of the code that it answers, empty for success."""

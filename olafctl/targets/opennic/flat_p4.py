@@ -7,7 +7,7 @@ from typing import Any
 
 import pcpp
 
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 SYSTEM = ("core.p4", "xsa.p4", "v1model.p4")
 

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olafctl.errors import Problem
-from olafctl.p4runtime.dataplane import DeviceRefused
 from olafctl.targets.opennic.bar import ALL_ONES, Bar
 from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY
+from olafswitch.errors import Problem
+from olafswitch.p4runtime.dataplane import DeviceRefused
 
 _log = logging.getLogger(__name__)
 PERIOD = 0.25
@@ -47,7 +47,7 @@ class Health:
 
     def __init__(self, bar: Bar, ports: int, period: float = PERIOD) -> None:
         self._bar, self._ports, self._period = bar, ports, period
-        self._told: dict[str, Problem | None] = {}
+        self._reported: dict[str, Problem | None] = {}
         self._lost: Problem | None = None
         self._links: tuple[Link, ...] = ()
         self._stop = threading.Event()
@@ -98,7 +98,7 @@ class Health:
             return
         self._links = tuple(self._link(port) for port in range(min(self._ports, len(CMACS))))
         for link in self._links:
-            self._tell(f"CMAC {link.port}", link.problem())
+            self._report(f"CMAC {link.port}", link.problem())
 
     def _lose(self) -> None:
         seen = self._bar.read(BOX_BASE)
@@ -107,7 +107,7 @@ class Health:
         else:
             remedy = "the card was programmed with something else: start the agent again"
             self._lost = Problem(f"the box's id reads {seen:#010x}, not {IDENTITY:#010x}", "the card", remedy)
-        self._tell("card", self._lost)
+        self._report("card", self._lost)
 
     def _link(self, port: int) -> Link:
         base = CMACS[port]
@@ -116,11 +116,11 @@ class Health:
         fec = bool(self._bar.read(base + RS_FEC) & 3)
         return Link(port, bool(status & RX_OK), bool(status & RX_ALIGNED), fec)
 
-    def _tell(self, what: str, problem: Problem | None) -> None:
-        if self._told.get(what) == problem:
+    def _report(self, what: str, problem: Problem | None) -> None:
+        if self._reported.get(what) == problem:
             return
         if problem is None:
             _log.warning("%s: link is up", what)
         else:
             _log.error("%s", problem)
-        self._told[what] = problem
+        self._reported[what] = problem

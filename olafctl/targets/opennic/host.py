@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import unix
-from olafctl.ports.packet_socket import MAX_FRAME
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports import unix
+from olafswitch.ports.packet_socket import MAX_FRAME
 
 _log = logging.getLogger(__name__)
 _HEAD = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big")

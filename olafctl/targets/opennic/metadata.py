@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl import paths
-from olafctl.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 STRUCT = "metadata_t"
 _STRUCT = re.compile(rf"struct\s+{STRUCT}\s*\{{(?P<body>[^}}]*)\}}")
@@ -34,7 +34,7 @@ def fields(source: Path | None = None) -> tuple[MetaField, ...]:
     source = source or paths.sources() / "p4src" / "metadata.p4"
     found = _STRUCT.search(_COMMENT.sub("", source.read_text()))
     if found is None:
-        raise OlafError(Problem(f"there is no struct {STRUCT}", str(source)))
+        raise OlafError(Problem(f"struct {STRUCT} does not exist", str(source)))
     members = [" ".join(member.split()) for member in found["body"].split(";") if member.strip()]
     sizes = []
     for member in members:

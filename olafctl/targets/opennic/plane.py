@@ -11,8 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from olafctl.p4.p4info.matching import mismatch
-from olafctl.p4runtime.dataplane import (
+from olafctl.targets.opennic import driver as drivers
+from olafctl.targets.opennic.host import HostFunction
+from olafctl.targets.opennic.replication import BoxReplication, Member
+from olafswitch.p4.hardware import driver as hardware
+from olafswitch.p4.p4info.matching import mismatch
+from olafswitch.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
     CounterData,
@@ -31,17 +35,17 @@ from olafctl.p4runtime.dataplane import (
     Ternary,
     Unsupported,
 )
-from olafctl.p4runtime.dataplane import Optional as OptionalMatch
-from olafctl.p4runtime.program import MatchField, MatchKind, Program
-from olafctl.p4runtime.program import Table as TableInfo
-from olafctl.targets.opennic import driver as drivers
-from olafctl.targets.opennic.driver import Driver
-from olafctl.targets.opennic.host import HostFunction
-from olafctl.targets.opennic.replication import BoxReplication, Member
+from olafswitch.p4runtime.dataplane import Optional as OptionalMatch
+from olafswitch.p4runtime.program import MatchField, MatchKind, Program
+from olafswitch.p4runtime.program import Table as TableInfo
 
 _HIGHEST_PRIORITY = (1 << 31) - 1
 _DIRECT_COUNTER, _COUNTER = 0x13, 0x12
 _MAX_PORT = 0xFFFF
+
+
+BlockDriver = drivers.Driver | hardware.Driver
+"""What programs a block: an IP's library, or the registers of Olaf's own Verilog."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Parts:
     name: str
     """``vnp4_1`` or ``vnp4_2``."""
     build_id: str
-    driver: Driver
+    driver: BlockDriver
     client: P4Info
     """As controllers see the program."""
     ip: P4Info
@@ -78,7 +82,7 @@ class _Table:
     """A table of the IP, and the places of its entries' counters."""
 
     info: TableInfo
-    table: drivers.Table
+    table: drivers.Table | hardware.Table
     actions: dict[int, tuple[int, tuple[int, ...]]]
     """By id: the driver's number, and the widths of the parameters."""
     counter: _Counter | None
@@ -88,14 +92,14 @@ class _Table:
 def _lacks(what: str) -> Callable[..., NoReturn]:
     """A method of what the card cannot do."""
 
-    def refuse(*asked: object) -> NoReturn:
+    def refuse(*requested: object) -> NoReturn:
         raise Unsupported(f"the card {what}")
 
     return refuse
 
 
 class CardPlane:
-    """See :class:`olafctl.p4runtime.dataplane.DataPlane`. Entries that the IP holds from before the first
+    """See :class:`olafswitch.p4runtime.dataplane.DataPlane`. Entries that the IP holds from before the first
     commit keep working until then."""
 
     def __init__(self, parts: Parts) -> None:
@@ -201,9 +205,18 @@ class CardPlane:
         self._give_back(table, table.places.pop((key, priority), None))
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
-        """The IP's default actions are compiled."""
-        if action is not None:
-            raise Unsupported("VitisNetP4's driver has no call that changes a default action")
+        """Set the default action. An IP's are compiled: raises Unsupported for another one."""
+        known = self._tables.get(table_id)
+        table = known.table if known is not None else None
+        if known is None or not isinstance(table, hardware.Table):
+            if action is not None:
+                raise Unsupported("VitisNetP4's driver has no call that changes a default action")
+            return
+        if action is None:
+            table.set_default(None)
+            return
+        counted = len(known.actions[action.action_id][1]) > len(action.params)
+        table.set_default(_params(known, action, 0 if counted else None))
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         """An entry's counter: what was read before, and what the IP counted since."""

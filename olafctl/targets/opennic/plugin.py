@@ -12,9 +12,7 @@ from pathlib import Path
 
 from google.protobuf import text_format
 
-from olafctl import cache, paths
-from olafctl.p4.compiler import p4info_of
-from olafctl.p4.syntax.preprocess import preprocess_text
+from olafctl import paths
 from olafctl.queue import verilog
 from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.ips import IPS, Ip
@@ -22,6 +20,9 @@ from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import MAP_VERSION
 from olafctl.templates import fill
 from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olafswitch.p4.compiler import p4info_of
+from olafswitch.p4.syntax.preprocess import preprocess_text
 
 BOARD = "au55c"
 MAX_BYTES = 9216

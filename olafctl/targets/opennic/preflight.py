@@ -1,4 +1,4 @@
-"""What a machine lacks to build the bitstream: asked before hours are spent."""
+"""What a machine lacks to build the bitstream, checked before hours are spent."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from olafctl.errors import Problem
 from olafctl.targets.opennic.plugin import BOARD
+from olafswitch.errors import Problem
 
 OLDEST = (2023, 1)
 """The first Vivado with VitisNetP4's Checksum extern."""
@@ -41,8 +41,8 @@ def _vivado() -> Iterator[Problem]:
     if found is None:
         yield Problem("Vivado is not on PATH", remedy=f"install {_name(BEST)} and source settings64.sh")
         return
-    said = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
-    version = re.search(r"v(\d{4})\.(\d+)", said)
+    output = subprocess.run([found, "-version"], capture_output=True, text=True).stdout
+    version = re.search(r"v(\d{4})\.(\d+)", output)
     if version is None:
         yield Problem("does not say its version", found, "run `vivado -version`")
     elif (int(version[1]), int(version[2])) < OLDEST:

@@ -6,10 +6,10 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from olafctl.p4runtime import address as addresses
-from olafctl.targets import main_thread
+from olafctl.targets import serving_process
 from olafctl.targets.opennic.service import CardService, Settings
 from olafctl.targets.queue_process import SOCKET
+from olafswitch.p4runtime import address as addresses
 
 SETTINGS = "card.json"
 GRPC_SOCKET = "p4runtime.sock"
@@ -37,4 +37,4 @@ def serving(state: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main_thread.program(serving)
+    serving_process.program(serving)

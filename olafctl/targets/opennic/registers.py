@@ -1,7 +1,7 @@
 """The box's own registers and its address map, defined once.
 
 ``hdl/opennic/olaf_box_registers.v``, ``hdl/opennic/olaf_box_map.vh`` and ``docs/opennic-registers.md`` come
-from here (``olafctl generate``); nothing else states an address of the box.
+from here (``olaflab generate``); nothing else states an address of the box.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def _counters(*named: tuple[str, str]) -> tuple[Register, ...]:
 
 
 def _late(name: str) -> str:
-    return "" if name == "host" else ", or an update's rest was late"
+    return "" if name == "host" else ", or the rest of an update was late"
 
 
 REGISTERS: tuple[Register, ...] = (

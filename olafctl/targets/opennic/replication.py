@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from olafctl.errors import BadInput
-from olafctl.p4runtime.dataplane import DeviceRefused, Replica
 from olafctl.targets.opennic.box_registers import BoxRegisters, Copy
+from olafswitch.errors import BadInput
+from olafswitch.p4runtime.dataplane import DeviceRefused, Replica
 
 
 class Member(NamedTuple):

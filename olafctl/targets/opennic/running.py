@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import OlafError
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.queue_process import LOG, ONLY, RunningProcess, SocketRegisters
+from olafswitch.errors import OlafError
 
 
 class RunningCard(RunningProcess):

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from olafctl.p4runtime.address import Tls
-from olafctl.p4runtime.agent import serve
 from olafctl.queue.registers import QueueRegisters
 from olafctl.targets.control import ControlServer
 from olafctl.targets.interface import Device
@@ -17,6 +15,8 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import ONLY
+from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.agent import serve
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from olafctl.errors import Problem
 from olafctl.targets import deployment, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
-from olafctl.targets.opennic.card import DRIVER
+from olafctl.targets.opennic.card import DESCRIPTION, DRIVER
 from olafctl.targets.opennic.health import CMACS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.process import write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
+from olafswitch.errors import Problem
 
 CARD = "OLAF_CARD"
 INTERFACE = "OLAF_CARD_INTERFACE"
@@ -54,7 +54,7 @@ class Opennic:
             found += [
                 Problem(f"has no {DRIVER.format(ip.name)}", folder, "copy it from the machine with Vivado")
                 for ip in IPS
-                if not (Path(folder) / DRIVER.format(ip.name)).is_file()
+                if not any((Path(folder) / each.format(ip.name)).is_file() for each in (DRIVER, DESCRIPTION))
             ]
         return found
 

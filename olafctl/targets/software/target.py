@@ -1,4 +1,4 @@
-"""The software target: Olaf in production where there is no FPGA."""
+"""The software target: Olaf in production without an FPGA."""
 
 from pathlib import Path
 

@@ -6,21 +6,22 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from olafctl.errors import OlafError, Problem
-from olafctl.ports import interfaces, steering, unix
-from olafctl.ports.tap import open_tap
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces, steering
 from olafctl.targets.deployment import EnginePart
-from olafctl.targets.engine.engine import Engine
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.front_ports import FrontPort
 from olafctl.testbed.model import Link
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports import unix
+from olafswitch.ports.tap import open_tap
+from olafswitch.ports.transport import Transport
 
 ENGINE_CPU = "OLAF_ENGINE_CPU"
 """In the environment: the processor on which the engine's thread runs."""
 _log = logging.getLogger(__name__)
 
 
-def wire(engine: Engine, parts: Sequence[EnginePart], links: Sequence[Link]) -> None:
+def wire(engine: PipelineEngine, parts: Sequence[EnginePart], links: Sequence[Link]) -> None:
     """Give ``engine`` the queues and ports of ``parts``, and the links between them. Raises OlafError."""
     engine.wire_twins([part.queue_library for part in parts])
     for twin, part in enumerate(parts):
@@ -29,14 +30,14 @@ def wire(engine: Engine, parts: Sequence[EnginePart], links: Sequence[Link]) -> 
     join(engine, links)
 
 
-def join(engine: Engine, links: Sequence[Link]) -> None:
+def join(engine: PipelineEngine, links: Sequence[Link]) -> None:
     """Give ``engine`` the links between its ports."""
     for link in links:
         assert link.peer is not None
         engine.link(link.port, link.peer, rate=link.rate, delay=link.delay, queue=link.queue)
 
 
-def attach(engine: Engine, port: FrontPort, state: Path) -> None:
+def attach(engine: PipelineEngine, port: FrontPort, state: Path) -> None:
     """Open ``port`` of the deployment in ``state`` and give it to ``engine``.
 
     Raises OlafError.
@@ -64,7 +65,7 @@ def attach(engine: Engine, port: FrontPort, state: Path) -> None:
         ) from error
 
 
-def start(engine: Engine, ports: Sequence[FrontPort], state: Path, steered: bool = True) -> None:
+def start(engine: PipelineEngine, ports: Sequence[FrontPort], state: Path, steered: bool = True) -> None:
     """Start ``engine`` of the deployment in ``state``. ``steered``: off the processor that receives for its
     hosts; else its own thread does that, for a fast queue wakes that processor for each frame."""
     veths = [port.outer for port in ports if port.transport is Transport.VETH]

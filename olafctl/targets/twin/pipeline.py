@@ -10,7 +10,7 @@ CONFIG = "program.p4"
 
 def compile_block(source: Path, folder: Path) -> None:
     """Compile ``source``; its P4Info and device_config go into ``folder``. Raises OlafError."""
-    from olafctl.p4.compiler import compile_program
+    from olafswitch.p4.compiler import compile_program
 
     program = compile_program(source)
     folder.mkdir()

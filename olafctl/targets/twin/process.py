@@ -11,19 +11,19 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from olafctl.errors import OlafError
-from olafctl.p4runtime import address as addresses
-from olafctl.p4runtime.agent import serve
-from olafctl.ports.transport import Transport
-from olafctl.targets import deployment, main_thread, privileges
+from olafctl.targets import deployment, privileges, serving_process
 from olafctl.targets.control import ControlServer, TakeOver
-from olafctl.targets.engine.device import EngineSwitch
-from olafctl.targets.engine.engine import Engine
+from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.queue_control import handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
 from olafctl.targets.twin.attach import attach, start, wire
 from olafctl.wire.layouts import CPU_PORT
+from olafswitch.engine.device import EngineSwitch
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.agent import serve
+from olafswitch.ports.transport import Transport
 
 GRPC_SOCKET = "p4runtime.sock"
 _HANDOVER_SECONDS = 1.0
@@ -36,7 +36,7 @@ def serving(state: Path) -> Iterator[str]:
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
     privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
     with ExitStack() as stack:
-        engine = Engine()
+        engine = PipelineEngine()
         switches = {
             device.device_id: stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT)))
             for place, device in enumerate(recorded.devices)
@@ -57,7 +57,7 @@ def serving(state: Path) -> Iterator[str]:
         yield agent.address
 
 
-def _one_replay_at_a_time(engine: Engine) -> TakeOver:
+def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:
     running = threading.Lock()
 
     def replay(peer: socket.socket) -> None:
@@ -68,7 +68,7 @@ def _one_replay_at_a_time(engine: Engine) -> TakeOver:
         try:
             engine.replay(peer)
         except OlafError as error:
-            print(error, flush=True)  # the peer is gone: only the log can be told
+            print(error, flush=True)  # the peer is gone: only the log is left
         finally:
             running.release()
 
@@ -76,4 +76,4 @@ def _one_replay_at_a_time(engine: Engine) -> TakeOver:
 
 
 if __name__ == "__main__":
-    main_thread.program(serving)
+    serving_process.program(serving)

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from olafctl import toolchain
-from olafctl.errors import Problem
-from olafctl.p4.compiler import own_digest
 from olafctl.targets import deployment, front_ports, queue_process, rendered
-from olafctl.targets.engine.compile import engine_library
+from olafctl.targets.engine.compile import pipeline_library
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.queue_library import queue_library
 from olafctl.targets.twin.pipeline import CONFIG, P4INFO, compile_block
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Engine, Testbed
+from olafswitch import toolchain
+from olafswitch.errors import Problem
+from olafswitch.p4.compiler import own_digest
 
 
 class Twin:
@@ -50,7 +50,7 @@ class Twin:
         def files(block: str) -> tuple[Path, Path]:
             return build.folder / block / P4INFO, build.folder / block / CONFIG
 
-        engine_library()  # a newer one than the build's: here, for the process must be ready soon
+        pipeline_library()  # a newer one than the build's: here, for the process must be ready soon
         recorded = deployment.planned(self.name, testbed, state, self._queue, files, progress)
         with deployment.starting(state, recorded, progress):
             progress(f"starting the {self._called}")

@@ -12,7 +12,7 @@ _GAP = 210
 """Between columns: room for a link's two lines of rates."""
 _ROW = 64
 _NAME_LETTERS, _SMALL_LETTERS = 22, 30
-"""That fit a box."""
+"""Names that fit a box."""
 _MARGIN = 24
 _HEAD = 64
 _STYLE = """\

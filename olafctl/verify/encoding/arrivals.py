@@ -70,7 +70,7 @@ class Arrivals:
         return taken
 
     def order(self) -> list[Bool]:
-        """The order's own laws, once every needed :meth:`precedes` was asked: no three in a circle."""
+        """The order's own laws, after every needed :meth:`precedes`: no three in a circle."""
         onward: dict[Any, list[tuple[Any, int]]] = {}
         for (one, other, offset), relation in self._known.items():
             if not isinstance(relation, bool):
@@ -120,7 +120,7 @@ class Arrivals:
         return self._known[key]
 
     def _recall(self, one: Any, other: Any, offset: int) -> Bool:
-        """A relation asked for before, either way round; False (no obstacle) if it never was."""
+        """A relation requested before, either way round; False (no obstacle) without one."""
         if (one, other, offset) in self._known:
             return self._known[one, other, offset]
         reverse = self._known.get((other, one, -offset))

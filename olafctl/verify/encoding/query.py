@@ -1,4 +1,4 @@
-"""The query that Z3 is asked: a system and the negation of an objective."""
+"""The query for Z3: a system and the negation of an objective."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What is asked: clusters, engine, transmission control and an objective, from an operator's words."""
+"""The question: clusters, engine, transmission control and an objective, from an operator's words."""

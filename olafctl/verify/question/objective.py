@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from olafctl.membership.objective import Kind, Objective, duration
 from olafctl.verify.question.system import System
+from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Violation:
 def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) -> Violation | None:
     """The worst violation of ``objective`` by ``outcome``, or None when it holds.
 
-    ``names`` maps the indices of the clusters the objective speaks of to their names.
+    ``names`` maps the indices of the clusters the objective covers to their names.
     """
     if objective.kind is Kind.LOSS_FREE:
         worst = max(names, key=lambda index: outcome.lost[index])
@@ -56,10 +57,19 @@ def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) 
 
 
 def scope(system: System, objective: Objective) -> dict[int, str]:
-    """The clusters an objective speaks of, by index. Raises BadInput when it names an unknown one."""
+    """The clusters an objective covers, by index. Raises BadInput when it names an unknown one, or one
+    whose age has no peak within the horizon."""
     if not objective.clusters:
-        return {index: cluster.name for index, cluster in enumerate(system.clusters)}
-    return {system.index(name): name for name in objective.clusters}
+        chosen = {index: cluster.name for index, cluster in enumerate(system.clusters)}
+    else:
+        chosen = {system.index(name): name for name in objective.clusters}
+    slow = next((index for index in chosen if system.generations[index] < 2), None)
+    if slow is not None and objective.kind is not Kind.LOSS_FREE:
+        what = "generates fewer than two updates within the horizon, so it has no peak"
+        least = system.clusters[slow].period // min(each.period for each in system.clusters) + 1
+        remedy = f"--updates {least}, or an objective of other clusters: {objective.kind}<=…@NAME"
+        raise BadInput(Problem(what, f"cluster {chosen[slow]}", remedy))
+    return chosen
 
 
 def _beyond(value: Fraction, bound: Fraction, clusters: tuple[int, ...], what: str) -> Violation | None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import whole_time
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.testbed.model import Testbed
 from olafctl.verify.question.system import Cluster, Transmission
 from olafctl.wire.layouts import BEAT_BYTES
+from olafswitch.errors import BadInput, Problem
 
 _CYCLE = 10**9 // CLOCK_HZ
 """ns."""

@@ -1,6 +1,5 @@
-"""What an operator asks, as the options of ``olafctl verify`` say it."""
+"""Reads an operator's question from the options of ``olafctl verify``."""
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import Objective, whole_time
 from olafctl.membership.objective import objective as read_objective
 from olafctl.testbed.model import Testbed
@@ -8,9 +7,10 @@ from olafctl.verify.question import parse
 from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import Slope, SlotFreed, System
 from olafctl.wire.geometry import SLOTS
+from olafswitch.errors import BadInput, Problem
 
 
-def asked(
+def read_question(
     testbed: Testbed | None,
     *,
     clusters: tuple[str, ...],

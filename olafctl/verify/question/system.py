@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from olafctl.errors import BadInput, Problem
+from olafswitch.errors import BadInput, Problem
 
 SECOND = 1_000_000_000
 
@@ -148,7 +148,7 @@ class System:
         return Fraction(self.threshold, SECOND * SECOND)
 
     def index(self, name: str) -> int:
-        """The index of the cluster called ``name``. Raises BadInput when there is none."""
+        """The index of the cluster called ``name``. Raises BadInput when it does not exist."""
         for index, cluster in enumerate(self.clusters):
             if cluster.name == name:
                 return index
@@ -163,7 +163,7 @@ def periodic(name: str, period: int, *, tick: int = 1, workers: int = 1, jitter:
 
 def _problems(system: System) -> Iterator[Problem]:
     if not system.clusters:
-        yield Problem("there is no cluster to verify")
+        yield Problem("no cluster is given to verify")
         return
     names = [cluster.name for cluster in system.clusters]
     for name in sorted({name for name in names if names.count(name) > 1}):
@@ -180,13 +180,6 @@ def _problems(system: System) -> Iterator[Problem]:
         yield from _cluster_problems(cluster)
     if system.tick >= 1 and min(cluster.period for cluster in system.clusters) > 0:
         yield from _grain_problems(system)
-        if system.updates >= 2 and min(system.generations) < 2:
-            slow = system.clusters[system.generations.index(min(system.generations))]
-            yield Problem(
-                "generates fewer than two updates within the horizon, so it has no peak",
-                f"cluster {slow.name}",
-                "more --updates",
-            )
 
 
 def _cluster_problems(cluster: Cluster) -> Iterator[Problem]:

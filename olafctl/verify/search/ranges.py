@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.objective import Objective, time
 from olafctl.verify.question.system import System
 from olafctl.verify.search.verdict import Answer, verify
+from olafswitch.errors import BadInput, Problem
 
 _STEPS = 8
 """Equal steps of a threshold's range that are tried first."""

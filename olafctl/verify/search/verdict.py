@@ -1,10 +1,9 @@
-"""Accept, reject with a schedule, or unknown: the question asked, and every answer checked."""
+"""Accept, reject with a schedule, or unknown: the query made, and every answer checked."""
 
 import time
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from olafctl.errors import OlafError, Problem
 from olafctl.membership.objective import Objective
 from olafctl.verify.encoding.numbers import Numbers, z3
 from olafctl.verify.encoding.query import Encoding, Query
@@ -16,6 +15,7 @@ from olafctl.verify.simulation.engine import Run, simulate
 from olafctl.verify.simulation.exhaustive import enumerate_all
 from olafctl.verify.simulation.guesses import guesses
 from olafctl.verify.simulation.schedule import Schedule
+from olafswitch.errors import OlafError, Problem
 
 
 class Answer(StrEnum):

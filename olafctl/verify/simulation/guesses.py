@@ -1,4 +1,4 @@
-"""Schedules that often hurt, simulated before the solver is asked: a guess can refute, never accept."""
+"""Schedules that often hurt, simulated before the solver runs: a guess can refute, never accept."""
 
 import random
 from collections.abc import Callable, Iterator

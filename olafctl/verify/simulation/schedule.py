@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from olafctl.errors import BadInput, Problem
 from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafswitch.errors import BadInput, Problem
 
 FORMAT = "olaf-schedule/1"
 

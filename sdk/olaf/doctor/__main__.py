@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
-from olaf.address import host_port, parse
 from olaf.doctor.examine import Worker, examine
 from olaf.doctor.finding import Finding, Verdict
 from olaf.errors import BadAddress, OlafError
-from olaf.membership import key_of
-from olaf.udp import usual
+from olaf.transport.address import host_port, parse
+from olaf.transport.membership import key_of
+from olaf.transport.udp import usual
 
 _MARKS = {
     Verdict.OK: "ok     ",
@@ -47,7 +47,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Examine as the command line says; returns the exit code."""
+    """Examine as the command line requests; returns the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if (given.rings is None) == (given.server is None):

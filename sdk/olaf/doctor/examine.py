@@ -7,29 +7,29 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from olaf import wire
-from olaf.address import Cluster, parse
 from olaf.doctor import machine, probes
 from olaf.doctor.finding import Finding, fault, ok
 from olaf.doctor.machine import Way
 from olaf.errors import JoinRefused, NoAnswer, OlafError
-from olaf.membership import Membership
-from olaf.port import Address
-from olaf.segments import Segments
-from olaf.udp import UdpPort
+from olaf.transport import wire
+from olaf.transport.address import Cluster, parse
+from olaf.transport.membership import Membership
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments
+from olaf.transport.udp import UdpPort
 
 
 @dataclass(frozen=True)
 class Place:
-    """Who the worker is, to its engine and its server."""
+    """The worker's identity to its engine and its server."""
 
     server: Address
     local: Address
     epoch: int
     segments: Segments | None
-    """None where the model is not known."""
+    """Values of the model, None if unknown."""
     mtu: int | None
-    """What its packets fit, where it takes over the server's division; else None."""
+    """What its packets must fit if it takes over the server's division; else None."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def examine(worker: Worker, wait: float) -> Iterator[Finding]:
 
 
 def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Iterator[Finding]:
-    """Join as the worker would, examine with what the answer said, and leave again."""
+    """Join as the worker would, examine with the answer's values, and leave again."""
     port = _port(worker.local)
     local = port.address
     try:
@@ -77,8 +77,8 @@ def _as_member(worker: Worker, cluster: Cluster, way: Way, wait: float) -> Itera
         return
     finally:
         port.close()
-    said = f"member {joined.member} of {cluster.name}, epoch {joined.epoch}, {joined.segments} segments"
-    yield ok("membership", said)
+    place = f"member {joined.member} of {cluster.name}, epoch {joined.epoch}, {joined.segments} segments"
+    yield ok("membership", place)
     segments = Segments(worker.values, joined.segments) if worker.values else None
     try:
         yield from _data_path(way, Place(joined.server, local, joined.epoch, segments, None), wait)

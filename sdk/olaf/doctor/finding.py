@@ -1,4 +1,4 @@
-"""What an examination says of one thing."""
+"""The result of one examination."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Finding:
 
 
 def ok(check: str, what: str) -> Finding:
-    """It is as it should be."""
+    """A finding without a fault."""
     return Finding(check, Verdict.OK, what)
 
 
@@ -44,5 +44,5 @@ def fault(check: str, what: str, remedy: str) -> Finding:
 
 
 def skipped(check: str, why: str) -> Finding:
-    """Not examined."""
+    """A finding that was not examined."""
     return Finding(check, Verdict.SKIPPED, why)

@@ -1,4 +1,4 @@
-"""What this machine alone can tell: its route, interface and neighbour towards the server."""
+"""What this machine knows by itself: its route, interface and neighbour towards the server."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from olaf import wire
 from olaf.doctor.finding import Finding, fault, ok, warning
-from olaf.port import Address
-from olaf.segments import Segments, largest
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments
 
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 0x03
 _ETHTOOL_GTXCSUM = 0x16
 _IN_SOFTWARE = ("veth", "tun")
-"""Drivers of interfaces that hand frames to other software as they are, whatever they say of checksums."""
+"""Drivers of interfaces that hand frames to other software unchanged, whatever they report of checksums."""
 _SIOCGIFCONF = 0x8912
 _SIOCGIFMTU = 0x8921
 _IFREQ = struct.Struct("16s4x4s16x")
@@ -48,7 +48,7 @@ def way_to(server: Address) -> Way | Finding:
         try:
             probe.connect(server)
         except OSError as error:
-            what = f"there is no way to {server[0]}: {error.strerror}"
+            what = f"no route leads to {server[0]}: {error.strerror}"
             return fault("route", what, f"ip address add …, ip route add {server[0]}/32 dev INTERFACE")
         source = probe.getsockname()[0]
         for interface, address in _addresses(probe):
@@ -69,7 +69,7 @@ def _addresses(any_socket: socket.socket) -> Iterator[tuple[str, str]]:
 
 
 def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Finding]:
-    """Route, frame size and offload; what the neighbour's address says is known after a probe."""
+    """Route, frame size and offload; the neighbour's address is known after a probe."""
     yield ok("route", f"{way.source} on {way.interface} leads to {server[0]}")
     yield _room(way, segments)
     if _leaves_checksums(way.interface):
@@ -83,7 +83,7 @@ def examine(way: Way, server: Address, segments: Segments | None) -> Iterator[Fi
 
 def _room(way: Way, segments: Segments | None) -> Finding:
     if segments is None:
-        return ok("mtu", f"{way.mtu}: segments of up to {largest(way.mtu)} values fit")
+        return ok("mtu", f"{way.mtu}: segments of up to {wire.packet_values(way.mtu)} values fit")
     needed = wire.IP_UDP_BYTES + wire.OLAF_BYTES + wire.OLAF_STATUS_BYTES + 4 * segments.size
     what = f"an ACK with {segments.size} values has {needed} bytes, the MTU of {way.interface} is {way.mtu}"
     if needed <= way.mtu:

@@ -1,4 +1,4 @@
-"""Frames that a worker sends anyway, and what their answers say; none of them changes the server's weights.
+"""Frames that a worker sends anyway, and their answers; none of them changes the server's weights.
 
 The question for weights (INIT without any) passes every engine like other traffic and is answered by the
 parameter server. An update must be known to the engine, and its ACK come back to this worker: it has a
@@ -14,11 +14,12 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from olaf import serial, wire
+from olaf import serial
 from olaf.doctor.finding import Finding, fault, ok, skipped, warning
-from olaf.port import Address
-from olaf.segments import Segments, largest
-from olaf.silence import unacknowledged, unanswered
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments
+from olaf.worker.silence import unacknowledged, unanswered
 
 _SO_NO_CHECK = 11
 _TRIES = 4
@@ -34,13 +35,13 @@ class Answer:
 
     @property
     def has_weights(self) -> bool:
-        """Of a server's INIT: whether it has a model."""
+        """Whether the server has a model, by its INIT."""
         return (self.header.seq, self.header.count) != (0, 0)
 
 
 @dataclass(frozen=True)
 class Silence:
-    """Nothing came back; ``refused`` when the server's machine said that no program listens there."""
+    """Nothing came back; ``refused`` if the server's machine reports that no program listens there."""
 
     refused: bool
 
@@ -143,7 +144,7 @@ def _taken_over(answer: Answer, segments: Segments | None, mtu: int | None) -> S
         theirs = Segments(answer.header.seq, answer.header.count)
     except ValueError:
         return segments
-    return theirs if theirs.size <= largest(mtu) else segments
+    return theirs if theirs.size <= wire.packet_values(mtu) else segments
 
 
 def _model(answer: Answer, segments: Segments | None) -> Finding:

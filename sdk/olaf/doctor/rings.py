@@ -24,7 +24,7 @@ _COUNTS = ("fired", "taken", "done", "refused")
 
 @dataclass(frozen=True)
 class _Look:
-    """What a ring's counters say at one time."""
+    """A ring's counters at one time."""
 
     written: Integers
     """(actors,)"""
@@ -103,7 +103,7 @@ def _judged(check: str, ring: Ring, looks: list[_Look], seconds: float) -> Findi
     waited = sum(look.waits for look in looks) / len(looks)
     if triggers and waited > _STARVED:
         what = f"the learner starves: it waited for rows {waited:.0%} of {seconds:g} s; {played}"
-        return warning(check, what, "more actors (olafctl train --actors), on cores of their own")
+        return warning(check, what, "more actors (olaflab train --actors), on cores of their own")
     return ok(check, f"{played}; the learner waited {waited:.0%} of {seconds:g} s" if triggers else played)
 
 

@@ -1,4 +1,9 @@
-"""Compute that is held only while it is used: learners as functions, actors that sleep, leases, ledgers."""
+"""Compute that is held only while it is used: learners as functions, actors that sleep, leases, ledgers.
+
+``Learners`` invokes a function as soon as there are rows; ``Actors`` sleep and wake by a ``ScalePolicy``;
+``Pool`` and ``SharedPool`` lease what is ``Held``; a ``Ledger`` counts what it costs. ``tasks`` and
+``placed`` run on a Ray cluster.
+"""
 
 from __future__ import annotations
 

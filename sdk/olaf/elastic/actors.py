@@ -24,7 +24,7 @@ MOST_DEATHS = 3
 
 
 class State(str, Enum):
-    """Of an actor."""
+    """The state of an actor."""
 
     STARTING = "starting"
     ASLEEP = "asleep"
@@ -39,7 +39,7 @@ class Staff(ABC):
         self._held, self._now = held, now
         self.states: dict[int, State] = {}
         self._wanted: set[int] = set()
-        """Those that play, or will as soon as they have started."""
+        """Actors that play, or will as soon as they have started."""
         self._died: Counter[int] = Counter()
         self.deaths = 0
 
@@ -55,7 +55,7 @@ class Staff(ABC):
 
     @abstractmethod
     def pids(self) -> dict[int, int]:
-        """Those that are processes of this machine."""
+        """Actors that are processes of this machine."""
 
     def prepare(self, actors: Iterable[int]) -> None:
         """Have these there, so that they can be invoked at once; they sleep until then."""
@@ -79,7 +79,7 @@ class Staff(ABC):
     def serve(self, seconds: float) -> list[int]:
         """Wait up to ``seconds`` for actors; those that have finished a turn. They sleep then.
 
-        An actor that died in its turn is no longer waited for. Raises ActorFailed where one raised an
+        No turn waits for an actor that died in it. Raises ActorFailed where one raised an
         exception, or died again and again.
         """
 
@@ -155,16 +155,16 @@ class Actors(Staff):
 
     def serve(self, seconds: float) -> list[int]:
         finished = []
-        for number, said in self._children.heard(seconds):
-            if isinstance(said, Gone):
-                self._lost(number, said.reason)
-            elif said is None:
+        for number, message in self._children.heard(seconds):
+            if isinstance(message, Gone):
+                self._lost(number, message.reason)
+            elif message is None:
                 self._started(number)
-            elif said == "":
+            elif message == "":
                 self._finished(number)
                 finished.append(number)
             else:
-                raise ActorFailed(f"actor {number} failed: {said}")
+                raise ActorFailed(f"actor {number} failed: {message}")
         return finished
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ times what the output carries, at random, and one gradient waits while another i
 for u = 1/(1 + e^-ρ/ρ) of the time, and the share is u/ρ: 0.7 with ρ = 1.06 and u = 75 %, 0.5 with ρ = 1.8
 and u = 91 %. With fewer the output is idle, and with more there is little left that it could carry."""
 _LEAST = 16
-"""Frames that a decision needs at least; fewer say little of a mean."""
+"""Frames that a decision needs at least; fewer give a poor mean."""
 _PATIENCE = 16
 """Decisions at most until one more is tried again."""
 
@@ -23,9 +23,9 @@ class Carried:
     """
 
     frames: int
-    """That arrived at the server."""
+    """Frames that arrived at the server."""
     updates: int
-    """Of workers within them: the sum of their ``count``."""
+    """Workers' updates within them: the sum of their ``count``."""
     staleness: int = 0
     """The sum of the updates' staleness, in versions."""
 
@@ -50,9 +50,9 @@ class Admission:
     """
 
     def __init__(self, most: int, segments: int = 1) -> None:
-        """All run at first. ``segments`` of the model. Raises ValueError for none of either."""
+        """All run at first. ``segments`` of the model. Raises ValueError for either below 1."""
         if most < 1 or segments < 1:
-            raise ValueError(f"from 1 to {most} learners of a model of {segments} segments")
+            raise ValueError(f"{most} learners, {segments} segments; give 1 or more learners and segments")
         self.most, self.learners = most, most
         self._segments = segments
         self._last = Carried(0, 0)

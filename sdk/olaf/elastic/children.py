@@ -53,17 +53,17 @@ class Children:
         self._pipes[slot], self._processes[slot] = ours, process
 
     def tell(self, slot: int, what: object) -> None:
-        """Send something. That a process is gone is noticed when it is listened to."""
+        """Send an object. Only ``heard`` notices a process that has ended."""
         with suppress(OSError):
             self._pipes[slot].send(what)
 
     def heard(self, seconds: float) -> list[tuple[int, Any]]:
-        """Wait up to ``seconds`` for processes: (slot, what it said), or Gone where it has ended."""
+        """Wait up to ``seconds`` for processes: (slot, its message), or Gone where it has ended."""
         due = {pipe: slot for slot, pipe in self._pipes.items()}
-        said = multiprocessing.connection.wait(list(due), seconds)
+        ready = multiprocessing.connection.wait(list(due), seconds)
         found: list[tuple[int, Any]] = []
         for pipe, slot in due.items():
-            if pipe not in said:
+            if pipe not in ready:
                 continue
             try:
                 found.append((slot, pipe.recv()))
@@ -96,7 +96,7 @@ class Children:
 def _run(target: Callable[..., object], pipe: Connection, *arguments: object) -> None:
     if sys.platform == "linux":
         _end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent says when
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides when
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         target(pipe, *arguments)
 

@@ -15,9 +15,9 @@ class Held:
         self._seconds: dict[str, float] = defaultdict(float)
 
     def hold(self, kind: str, holder: object, now: float) -> None:
-        """From now on. Raises ValueError where the holder has one already: it would count twice."""
+        """From now on. Raises ValueError if the holder already has one."""
         if (kind, holder) in self._since:
-            raise ValueError(f"{holder} holds a {kind} already")
+            raise ValueError(f"{holder} already holds a {kind}")
         self._since[kind, holder] = now
 
     def free(self, kind: str, holder: object, now: float) -> float:

@@ -1,4 +1,4 @@
-"""Who learns from what: rows go to learners that are free, and back if one dies; each is learnt once."""
+"""Learners and their rows: rows go to free learners, and back if one dies; each is learnt once."""
 
 from __future__ import annotations
 

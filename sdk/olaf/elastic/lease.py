@@ -23,9 +23,9 @@ class Pool:
     """Units for learners of one process, in any clock."""
 
     def __init__(self, units: int, held: Held, now: Callable[[], float]) -> None:
-        """Raises ValueError for none."""
+        """Raises ValueError for fewer than 1."""
         if units < 1:
-            raise ValueError("a pool of no units")
+            raise ValueError(f"a pool of {units} units; give 1 or more")
         self._free = list(range(units))
         self._units = self._limit = units
         self._waiting: deque[tuple[object, Callable[[int], object]]] = deque()
@@ -65,7 +65,7 @@ class SharedPool:
     def __init__(self, name: str, units: int) -> None:
         """Raises ValueError for no units, OSError where shared memory cannot be written."""
         if units < 1:
-            raise ValueError("a pool of no units")
+            raise ValueError(f"a pool of {units} units; give 1 or more")
         self._units, self._name = units, f"{name}.pool"
         path = memory.path_of(self._name)
         try:

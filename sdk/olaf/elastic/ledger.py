@@ -12,7 +12,7 @@ class Invocation:
     slot: int
     start: float
     price: float
-    """Of a second."""
+    """The price of a second."""
     end: float | None = None
     batches: int = 0
     """Learnt from."""
@@ -29,7 +29,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Report:
-    """Of all invocations; costs in the unit of the price."""
+    """Totals of all invocations; costs in the unit of the price."""
 
     invocations: int
     killed: int
@@ -57,7 +57,7 @@ class Ledger:
         Raises ValueError for a price below 0 or no capacity.
         """
         if not price >= 0 or capacity < 1:
-            raise ValueError(f"{capacity} learners at {price} a second; give 1 or more, at 0 or more")
+            raise ValueError(f"{capacity} learners at {price} a second; give 1 or more, for 0 or more")
         self.invocations: list[Invocation] = []
         self._price, self._capacity, self._begun = price, capacity, now
         self._cold = self._idle = 0.0

@@ -14,9 +14,9 @@ class Monitor:
     """
 
     def __init__(self, window: int = 5, share: float = 0.2) -> None:
-        """Of so many iterations. Raises ValueError for fewer than two, or a share not above 0."""
+        """A window of that many iterations. Raises ValueError for fewer than two, or a share not above 0."""
         if window < 2 or not share > 0:
-            raise ValueError(f"a window of {window} iterations, stable within {share}")
+            raise ValueError(f"window={window}, share={share}; give a window of 2 or more, a share above 0")
         self._share = share
         self.window: deque[tuple[float, float]] = deque(maxlen=window)
         """``start`` and ``end`` of each."""
@@ -30,7 +30,7 @@ class Monitor:
 
     @property
     def stable(self) -> bool:
-        """Whether the window is full and its iterations are alike."""
+        """Whether the window is full and its iterations agree."""
         if len(self.window) < (self.window.maxlen or 0):
             return False
         ends = [end for _, end in self.window]

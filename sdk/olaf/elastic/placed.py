@@ -19,7 +19,7 @@ _REACH = 5.0
 
 
 def reach(address: str) -> None:
-    """Raises OlafError where nothing is at ``host:port``; other addresses are for Ray to judge.
+    """Raises OlafError if nothing answers at ``host:port``; Ray judges other addresses.
 
     Ray itself tries for minutes, and lets nothing interrupt it meanwhile.
     """
@@ -79,11 +79,11 @@ class Placed(Staff):
 
     def serve(self, seconds: float) -> list[int]:
         finished: list[int] = []
-        said, _ = ray.wait(list(self._due), timeout=seconds) if self._due else ([], [])
-        while said:
-            number = self._due.pop(said[0])
+        done, _ = ray.wait(list(self._due), timeout=seconds) if self._due else ([], [])
+        while done:
+            number = self._due.pop(done[0])
             try:
-                brought = ray.get(said[0])
+                brought = ray.get(done[0])
             except RayTaskError as error:
                 raise ActorFailed(f"actor {number} failed: {error.cause}") from None
             except (RayActorError, ActorUnschedulableError) as error:
@@ -95,7 +95,7 @@ class Placed(Staff):
                     finished.append(number)
                 else:
                     self._started(number)
-            said, _ = ray.wait(list(self._due), timeout=0) if self._due else ([], [])
+            done, _ = ray.wait(list(self._due), timeout=0) if self._due else ([], [])
         return finished
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class Placed(Staff):
 
 
 class _Actor:
-    """In a process of its node."""
+    """An actor in a process of its node."""
 
     def __init__(
         self, begin: Callable[..., Callable[[Any], Any]], number: int, arguments: tuple[object, ...]
@@ -139,7 +139,7 @@ class _Actor:
         self._turn = begin(number, *arguments)
 
     def ready(self) -> None:
-        """It was made."""
+        """Return once the actor has been made."""
 
     def turn(self, taken: Any) -> Any:
         return self._turn(taken)

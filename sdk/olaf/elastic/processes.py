@@ -42,16 +42,16 @@ class Processes:
         return self._children.pids()
 
     def serve(self, learners: Learners, seconds: float) -> bool:
-        """Wait up to ``seconds`` for learners, and pass on what they say; whether any said anything.
+        """Wait up to ``seconds`` for learners, and pass on their messages; whether there were any.
 
         Raises LearnerFailed where a learner's function raised an exception.
         """
         heard = self._children.heard(seconds)
-        for slot, said in heard:
-            if isinstance(said, Gone):
-                learners.died(slot, said.reason)
+        for slot, message in heard:
+            if isinstance(message, Gone):
+                learners.died(slot, message.reason)
                 continue
-            kind, value = said
+            kind, value = message
             if kind == "failed":
                 raise LearnerFailed(f"a learner failed: {value}")
             if kind == "ready":

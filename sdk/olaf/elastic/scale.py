@@ -15,9 +15,9 @@ class Seen:
     """What a policy decides by, after an update."""
 
     updates: int
-    """That were made."""
+    """Updates that were made."""
     blocks: int
-    """Of actors' rows in the last one."""
+    """Blocks of actors' rows in the last one."""
     noise: float | None = None
     """The gradient's noise scale, in rows; None where it is not known."""
 
@@ -26,7 +26,7 @@ class ScalePolicy(Protocol):
     """A plug-in: how large updates are."""
 
     def blocks(self, seen: Seen) -> int:
-        """Of the next update; an actor plays one in a turn."""
+        """Blocks of the next update; an actor plays one in a turn."""
 
 
 class Schedule:
@@ -35,21 +35,21 @@ class Schedule:
     def __init__(self, low: int, high: int, step: int, every: int) -> None:
         """Raises ValueError for numbers below 1, or low above high."""
         if not 1 <= low <= high or step < 1 or every < 1:
-            raise ValueError(f"from {low} to {high}, {step} more after every {every} updates")
+            raise ValueError(f"{low=}, {high=}, {step=}, {every=}; give 1 or more, low at most high")
         self._low, self._high, self._step, self._every = low, high, step, every
 
     def blocks(self, seen: Seen) -> int:
-        """By the number of updates alone."""
+        """A schedule by the number of updates alone."""
         return min(self._low + seen.updates // self._every * self._step, self._high)
 
 
 class NoiseScale:
-    """As many rows as the gradient's noise scale: with more, further rows say what is known already."""
+    """As many rows as the gradient's noise scale: beyond it, further rows add little."""
 
     def __init__(self, low: int, high: int, rows: int) -> None:
         """``rows`` in a block. Raises ValueError for numbers below 1, or low above high."""
         if not 1 <= low <= high or rows < 1:
-            raise ValueError(f"from {low} to {high} blocks of {rows} rows")
+            raise ValueError(f"{low=}, {high=}, {rows=}; give 1 or more, low at most high")
         self._low, self._high, self._rows = low, high, rows
 
     def blocks(self, seen: Seen) -> int:
@@ -66,14 +66,14 @@ class GradientNoise:
     def __init__(self, decay: float = 0.9) -> None:
         """The averages' decay an update. Raises ValueError for one that is not in 0 … 1."""
         if not 0 <= decay < 1:
-            raise ValueError(f"a decay of {decay}")
+            raise ValueError(f"a decay of {decay}; give 0 or more, below 1")
         self._decay, self._weight = decay, 0.0
         self._squared = self._noise = 0.0
 
     def add(self, parts: Sequence[npt.NDArray[np.float32]], rows: int) -> float | None:
         """Mean gradients of parts of ``rows`` rows each; the scale in rows, None while it is not positive.
 
-        One part says nothing of the noise.
+        One part does not show the noise.
         """
         count = len(parts)
         if count > 1:
@@ -104,7 +104,7 @@ class NetworkLimit:
         """Times that more were not admitted."""
 
     def awake(self, now: int, wanted: int, active: int, slots: int, probability: float) -> int:
-        """Of ``wanted`` actors; ``now`` are. N and Q_max are the ACK's ``active`` and ``slots`` (0: unknown).
+        """Actors to keep awake. N and Q_max are the ACK's ``active`` and ``slots`` (0: unknown).
 
         With N above Q_max or P_s below 1 the share min(Q_max/N, P_s) of them stays awake, at least one.
         """

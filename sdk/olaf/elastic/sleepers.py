@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Sleeper(Protocol):
-    """Puts processes to sleep, with all their threads, and wakes them; one that is gone is no error."""
+    """Puts processes to sleep, with all their threads, and wakes them; ignores those that have ended."""
 
     def sleep(self, pid: int) -> None:
         """Give the core back."""
@@ -35,7 +35,7 @@ class Freeze:
 
 
 def stopped(pid: int) -> bool:
-    """Whether a process is stopped, or gone: what holds no core. Linux; elsewhere it is not known: False."""
+    """Whether a process is stopped or has ended, so holds no core. On Linux; False elsewhere."""
     if sys.platform != "linux":
         return False
     try:

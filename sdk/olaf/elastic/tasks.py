@@ -26,7 +26,7 @@ class Tasks:
         self._learner: Any = ray.remote(**{"num_cpus": 1, **demands})(_Learner)
         self._actors: dict[int, Any] = {}
         self._awaited: dict[Any, tuple[int, bool]] = {}
-        """By task: its slot, and whether it computes or starts."""
+        """By task, its slot and whether it computes or starts."""
 
     def start(self, slot: int) -> None:
         """Runner."""
@@ -44,11 +44,11 @@ class Tasks:
 
     @property
     def slots(self) -> list[int]:
-        """Of the learners that are alive."""
+        """Slots of the learners that are alive."""
         return list(self._actors)
 
     def serve(self, learners: Learners, seconds: float) -> bool:
-        """Wait up to ``seconds`` for learners, and pass on what they say; whether any said anything.
+        """Wait up to ``seconds`` for learners, and pass on their messages; whether there were any.
 
         Raises LearnerFailed where a learner's function raised an exception.
         """

@@ -6,7 +6,7 @@ from olaf.elastic.ledger import Invocation, Ledger
 
 
 class Warm:
-    """One learner a slot, whose invocations are told as they begin and end; all goes into a ledger."""
+    """One learner a slot, whose invocations report when they begin and end, to a ledger."""
 
     def __init__(self, ledger: Ledger, cold: float = 0.0, keep_alive: float = 600.0) -> None:
         """``cold``: seconds of a start; a learner ends after ``keep_alive`` seconds without rows.
@@ -17,7 +17,7 @@ class Warm:
             raise ValueError(f"starts of {cold} s, alive for {keep_alive} s; give 0 or more")
         self._ledger, self._cold, self._keep_alive = ledger, cold, keep_alive
         self._since: dict[int, float] = {}
-        """By slot: when a learner's last invocation ended."""
+        """By slot, when a learner's last invocation ended."""
 
     def begin(self, slot: int, now: float) -> Invocation:
         """There are rows for a slot. Its invocation starts now, or when a learner has started."""
@@ -30,7 +30,7 @@ class Warm:
         return self._ledger.begin(slot, now)
 
     def end(self, invocation: Invocation, now: float, *, killed: bool = False) -> None:
-        """Its rows are learnt, or the learner is gone."""
+        """End an invocation: its rows are learnt, or the learner has ended."""
         invocation.end, invocation.killed = now, killed
         if not killed:
             invocation.batches += 1

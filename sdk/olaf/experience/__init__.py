@@ -1,6 +1,6 @@
 """Experience: the ring that keeps what was played, triggers on it, and samplers of it.
 
-Each is usable alone: actors write to a :class:`Ring` through a :class:`Writer`; triggers say when something
+Each is usable alone: actors write to a :class:`Ring` through a :class:`Writer`; triggers fire when something
 happens; samplers draw rows. Processes share a ring by its name.
 """
 

@@ -22,13 +22,13 @@ class Firing:
     ranges: tuple[tuple[int, int, int], ...] = ()
     """Actor, first row and the one after the last."""
     version: int = 0
-    """Of the object, for a trigger on one."""
+    """The object's version, for a trigger on one."""
     periods: int = 0
-    """That are over, for a trigger on time: more than one if no one looked in between."""
+    """Periods that are over, for a trigger on time: more than one if no check came in between."""
     stage: int = 0
-    """Of a transfer."""
+    """The stage of a transfer."""
     keys: tuple[str, ...] = ()
-    """Whose rows are meant; none for all."""
+    """Keys whose rows are meant; none for all."""
 
     @property
     def rows(self) -> int:
@@ -66,12 +66,12 @@ class Cursor:
         key = name.encode()
         names = ring.control["names"]
         if not 0 < len(key) <= names.dtype.itemsize:
-            raise RingError(f"a trigger's name of {len(key)} bytes: 1 to {names.dtype.itemsize}")
+            raise RingError(f"a trigger's name has 1 to {names.dtype.itemsize} bytes, not {len(key)}")
         with ring.locks.hold():
             known = np.flatnonzero(names == key)
             free = np.flatnonzero(names == b"")
             if not len(known) and not len(free):
-                raise RingError(f"trigger {name}: the ring has {TRIGGERS} already")
+                raise RingError(f"trigger {name} does not fit: the ring has {TRIGGERS}")
             self._index = int(known[0] if len(known) else free[0])
             names[self._index] = key
         self.claimed: Integers = ring.control["claimed"][self._index]
@@ -140,7 +140,7 @@ class Cursor:
                 self.released[:] = np.maximum(self.released, self.claimed)
 
     def again(self) -> None:
-        """Give out again what was taken and not done: for one that goes on for a learner that died."""
+        """Give out again what was taken and not done, for the successor of a learner that died."""
         with self.ring.locks.hold():
             self._set("taken", self.count("done"))
 

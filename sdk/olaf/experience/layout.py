@@ -14,7 +14,7 @@ Spec = Union[Shape, tuple[Shape, str]]
 
 GOES_ON, TERMINATED, CUT, CLOSING = range(4)
 """How a row ends: not; the episode is over; it was cut here, so that the value of what follows still counts;
-or it is no step, but holds what was seen after the last step of an episode."""
+or it is not a step, but holds the observation after the last step of an episode."""
 
 _LINE = 64
 """Bytes of a processor's cache line."""
@@ -41,19 +41,19 @@ class Layout:
     joint: bool = True
     following: str | None = None
     parts: Mapping[str, tuple[slice, ...]] = field(default_factory=dict)
-    """Of a row of several agents: which columns of a key are each agent's."""
+    """Each agent's columns of a key, in a row of several agents."""
 
     def __post_init__(self) -> None:
         reserved = {STAMP, *(STAMPS.names or ()), *(["next"] if self.following else [])}
         taken = set(self.keys) & reserved
         if not self.keys or taken:
-            raise ValueError(f"keys {sorted(taken)} mean something else" if taken else "a row without keys")
+            raise ValueError(f"keys {sorted(taken)} are reserved" if taken else "a row needs a key")
         if self.following is not None and self.following not in self.keys:
-            raise ValueError(f"following: no key {self.following!r} among {', '.join(self.keys)}")
+            raise ValueError(f"following={self.following!r} is not one of the keys {', '.join(self.keys)}")
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """What has a write counter of its own: each key, and the stamps."""
+        """Everything with its own write counter: each key, and the stamps."""
         return (*self.keys, STAMP)
 
     @property

@@ -122,7 +122,7 @@ class Locks:
         """Take a lock until it is released or this process ends. Raises Taken if another has it."""
         with self._file.lock:
             if number in self._file.claimed or not self._file.take(number, wait=False):
-                raise Taken(f"{what} has a writer, which still runs: give each writer an actor of its own")
+                raise Taken(f"{what} has a writer that still runs: give each writer its own actor")
             self._file.claimed.add(number)
 
     def release(self, number: int) -> None:
@@ -156,7 +156,7 @@ class _File:
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
     def forked(self) -> None:
-        """In a child: nothing is held, and no other thread is there to give anything back."""
+        """In a child: it holds no lock and has no other thread that could release one."""
         self.lock = threading.RLock()
         self.claimed = set()
 

@@ -31,7 +31,7 @@ def returns(ring: Ring, draw: Draw, n: int, discount: float, key: str = "reward"
     ``key`` has one value a step. Raises ValueError for n below one.
     """
     if n < 1:
-        raise ValueError(f"returns over {n} steps")
+        raise ValueError(f"returns over {n} steps; give 1 or more")
     window = Window(ring)
     rewards, ends = ring.column(key), ring.column("end")
     total = np.zeros(len(draw))

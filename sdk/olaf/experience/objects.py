@@ -1,4 +1,4 @@
-"""What is shared beside the rows: a model's weights, a noise scale (ARTOS §4.2, its model block)."""
+"""Objects shared beside the rows: a model's weights, a noise scale (ARTOS §4.2, its model block)."""
 
 from __future__ import annotations
 

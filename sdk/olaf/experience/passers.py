@@ -41,7 +41,7 @@ class Puts(Protocol):
 
 
 def queue(target: Puts) -> Passer:
-    """Put the firing into a local queue; who gets it tells the trigger when it is done."""
+    """Put the firing into a local queue; its receiver reports to the trigger when it is done."""
 
     def pass_on(trigger: Trigger) -> None:
         while (firing := trigger.take()) is not None:
@@ -59,7 +59,7 @@ class Bell:
     def __init__(self, ring: Ring, name: str) -> None:
         """A named pipe beside the ring's memory. Raises ValueError for a ring of one process."""
         if ring.path is None:
-            raise ValueError("a ring of this process alone has no bell: pass on directly, or by a queue")
+            raise ValueError("a ring of one process has no bell: pass on directly or through a queue")
         path = ring.path.with_name(f"{ring.path.name}.{name}.bell")
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
@@ -84,7 +84,7 @@ class Bell:
 
 
 class Bound:
-    """The triggers of a ring with whom they tell. A process that changes the ring calls :meth:`check`."""
+    """The triggers of a ring, each with its passer. A process that changes the ring calls :meth:`check`."""
 
     def __init__(self, pairs: Mapping[Trigger, Passer]) -> None:
         self.triggers = {trigger.name: trigger for trigger in pairs}
@@ -120,7 +120,7 @@ def bind(
 
     Each entry names a trigger: ``on`` is data, object, time or transfer, ``to`` one of the passers, the rest
     the trigger's arguments. ``start`` is the time from which periods count. Raises ValueError for an entry
-    that says something else, or too little.
+    with other keys, or too few.
     """
     pairs: dict[Trigger, Passer] = {}
     for name, entry in configuration.items():

@@ -49,19 +49,19 @@ class Accumulated:
     """Gradients of parts of a batch, added up to the whole batch's."""
 
     def __init__(self, rows: int) -> None:
-        """``rows`` of the whole batch. Raises ValueError for none."""
+        """``rows`` of the whole batch. Raises ValueError for fewer than 1."""
         if rows < 1:
-            raise ValueError(f"a batch of {rows} rows")
+            raise ValueError(f"a batch of {rows} rows; give 1 or more")
         self._rows, self._have = rows, 0
         self._sum: Floats | None = None
 
     def add(self, gradient: npt.ArrayLike, rows: int) -> npt.NDArray[np.float32] | None:
-        """A part's gradient: of the *sum* of its rows' losses. The mean's over the batch, once it is whole.
+        """Add a part's gradient of the *sum* of its rows' losses; returns the batch's mean once complete.
 
         Raises ValueError for more rows than the batch has.
         """
         if not 1 <= rows <= self._rows - self._have:
-            raise ValueError(f"{rows} rows of a batch of {self._rows} that has {self._have}")
+            raise ValueError(f"{rows} rows do not fit into a batch of {self._rows} that has {self._have}")
         part = np.asarray(gradient, np.float64)
         self._sum = part.copy() if self._sum is None else self._sum + part
         self._have += rows
@@ -106,7 +106,7 @@ class Pace:
         """
         if not (rate > 0 and 0 <= reserve < 1 and 0 < least <= 1 - reserve):
             raise ValueError(
-                f"a rate of {rate}, of which {reserve} is kept free and at least {least} is used"
+                f"{rate=}, {reserve=}, {least=}; give a rate above 0 and shares with a sum of at most 1"
             )
         self._rate, self._most, self._least = rate, 1 - reserve, least
         self._share = self._most
@@ -114,11 +114,11 @@ class Pace:
 
     @property
     def share(self) -> float:
-        """Of the link, that is used now."""
+        """The share of the link that is used now."""
         return self._share
 
     def status(self, occupied: int, slots: int) -> None:
-        """The engine's queue, from an ACK: a full one leaves nothing to experience but ``least``."""
+        """Take the engine's queue from an ACK: a full one leaves only ``least`` to experience."""
         left = 1 - occupied / slots if slots else 1.0
         self._share = max(self._least, self._most * left)
 

@@ -65,7 +65,7 @@ class Prioritised:
 
     def _references(self, window: Window, count: int) -> tuple[Integers, Integers]:
         if self._tree.total <= 0:
-            raise IndexError("no row to draw")
+            raise IndexError("the ring has no row to draw")
         slots = self._tree.find(self._random.random(count) * self._tree.total)
         while len(none := np.flatnonzero(self._tree.leaves[slots] <= 0)):  # a sum that was rounded
             slots[none] = self._tree.find(self._random.random(len(none)) * self._tree.total)
@@ -94,23 +94,23 @@ class PrioritisedRuns(Prioritised):
     ) -> None:
         """Raises ValueError unless there is one more of ``neighbours`` than of ``thresholds``."""
         if len(neighbours) != len(thresholds) + 1:
-            raise ValueError(f"{len(thresholds)} thresholds divide {len(neighbours)} numbers of neighbours")
+            raise ValueError(f"{len(neighbours)} neighbours; {len(thresholds)} thresholds need one more")
         super().__init__(ring, random, alpha=alpha, smallest=smallest)
         self._thresholds, self._neighbours = np.asarray(thresholds), np.asarray(neighbours)
         self._most = int(self._neighbours.max())
         self._lengths = SumTree(ring.most * ring.rows)
-        """Of each row as a reference: its number times how many rows it brings."""
+        """Each row's weight as a reference: its number times the rows it brings."""
         self._measured = self._top
 
     def draw(self, rows: int) -> Draw:
         """Runs of different lengths; the last is cut."""
         window = self._follow()
         actors, positions = self._references(window, rows)  # each brings at least itself
-        asked = self._asked(self._ring.slots(actors, positions))
+        counts = self._asked(self._ring.slots(actors, positions))
         table = np.full((len(actors), self._most + 1), -1, np.int64)
         table[:, 0] = positions
         for step in range(1, self._most + 1):
-            more = np.flatnonzero((asked >= step) & (table[:, step - 1] >= 0))
+            more = np.flatnonzero((counts >= step) & (table[:, step - 1] >= 0))
             following = window.after(actors[more], table[more, step - 1])
             table[more, step] = np.where(following < window.stop[actors[more]], following, -1)
         run, nth = (index[:rows] for index in np.nonzero(table >= 0))
@@ -118,10 +118,10 @@ class PrioritisedRuns(Prioritised):
         return Draw(drawn, places, self._probability(window, drawn, places), run, window.total)
 
     def _asked(self, slots: Integers) -> Integers:
-        """How many neighbours each row asks for."""
+        """The number of neighbours that each row brings."""
         relative = self._tree.leaves[slots] / self._top
-        asked: Integers = self._neighbours[np.searchsorted(self._thresholds, relative, side="left")]
-        return asked
+        counts: Integers = self._neighbours[np.searchsorted(self._thresholds, relative, side="left")]
+        return counts
 
     def _probability(self, window: Window, actors: Integers, positions: Integers) -> Floats:
         weight, reference = np.zeros(len(positions)), positions

@@ -1,4 +1,4 @@
-"""How much is learnt from what is played: samples drawn per row inserted, with either side held back.
+"""The ratio of samples drawn to rows inserted, which holds back either side.
 
 The idea and the name are Reverb's SampleToInsertRatio; ARTOS has nothing like it.
 """

@@ -46,7 +46,7 @@ class Sender:
     ) -> None:
         """To a :class:`Receiver` at ``address``. ``source`` names this ring there, once in the system.
 
-        ``pace`` says when bytes may be sent; when no answer at all has come for ``again`` seconds, what is on
+        ``pace`` limits when bytes are sent; when no answer at all has come for ``again`` seconds, what is on
         its way is sent again.
         """
         self._ring, self._source, self._pace, self._again = ring, source, pace, again
@@ -150,7 +150,7 @@ class Receiver:
         self._socket.bind(address)
         self.address: str = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self._blocks: dict[tuple[str, int], tuple[Writer, int]] = {}
-        """Of a sender and its actor: the writer, and its first row's position there."""
+        """By sender and actor, the writer and its first row's position there."""
 
     def receive(self, seconds: float = 0.0) -> int:
         """Wait so long for a message, then take all that is there; how many were new and are written.

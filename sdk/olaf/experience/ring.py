@@ -25,12 +25,12 @@ _PAGE = 4096
 TRIGGERS = 16
 """At most, on one ring."""
 FIRINGS = 64
-"""Of a trigger that may wait to be taken."""
+"""Firings of a trigger that may wait to be taken."""
 OVERWRITE, REFUSE = "overwrite", "refuse"
 
 
 class RingError(OlafError, ValueError):
-    """A ring cannot be made, found or written as asked."""
+    """A ring cannot be made, found or written."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Batch:
     def together(self, first: str, last: str) -> Array:
         """The keys from ``first`` to ``last`` as one array, (rows, values), without a copy.
 
-        Of joint rows, and of keys that lie side by side and have one type. Raises ValueError for others.
+        The type of joint rows, and of neighbouring keys of one type. Raises ValueError for others.
         """
         start, stop = self.columns[first], self.columns[last]
         base = start.base if start.base is stop.base else None
@@ -71,7 +71,7 @@ class Batch:
 class Ring:
     """Rows of several actors: each has a block of its own, a ring that it alone writes.
 
-    A row is there for readers when its counter says so, which the writer moves once the row is whole. What
+    Readers see a row by its counter, which the writer moves once the row is complete. What
     is about to be overwritten is announced first. So a process that is killed at any time leaves no torn row,
     and a reader knows which of the rows that it gathered were overwritten meanwhile.
     """
@@ -132,12 +132,18 @@ class Ring:
             raise RingError(f"no ring {name}: {path}: {getattr(error, 'strerror', error)}") from error
         start = len(_MAGIC) + 8
         if buffer[: len(_MAGIC)] != _MAGIC:
-            raise RingError(f"{path} is no ring")
+            raise RingError(f"{path} is not a ring")
         length = int.from_bytes(buffer[len(_MAGIC) : start], "little")
-        head = json.loads(buffer[start : start + length])
+        try:
+            head = json.loads(buffer[start : start + length])
+            layout = Layout.described(head["layout"])
+            plan = _Plan(layout, head["rows"], head["most"], head["objects"], start + length)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RingError(f"{path} is not a complete ring: unlink it and make it again") from error
+        if len(buffer) < plan.size:
+            what = f"{path} has {len(buffer)} bytes of {plan.size}: unlink it and make it again"
+            raise RingError(what)
         ring = cls.__new__(cls)
-        layout = Layout.described(head["layout"])
-        plan = _Plan(layout, head["rows"], head["most"], head["objects"], start + length)
         ring._adopt(path, buffer, head, plan)
         return ring
 
@@ -193,7 +199,7 @@ class Ring:
     def grow(self, actors: int) -> None:
         """Add blocks up to so many actors, while others write and read. Raises RingError for no room."""
         if actors > self.most:
-            raise RingError(f"{actors} actors in a ring for at most {self.most}: make it with most={actors}")
+            raise RingError(f"{actors} actors do not fit into {self.most}: make the ring with most={actors}")
         with self.locks.hold():
             if self.path is not None:
                 try:
@@ -268,7 +274,7 @@ class Ring:
         """
         first, last = int(self.first()[actor]), int(self.count()[actor])
         if not first <= start <= stop <= last:
-            raise ValueError(f"rows {start} to {stop} of actor {actor}, which has {first} to {last}")
+            raise ValueError(f"no rows {start} to {stop} of actor {actor}, which has {first} to {last}")
         split = min(stop, (start // self.rows + 1) * self.rows)
         return tuple(
             {
@@ -280,7 +286,7 @@ class Ring:
         )
 
     def buffers(self, rows: int) -> list[Array]:
-        """Memory for so many rows. It begins with a line of the cache, or copies take a fifth longer."""
+        """Memory for so many rows. A column begins with a cache line, or copies take a fifth longer."""
         return [_lined_up(0 if self._plan.overlapping else rows, kind) for kind in self._plan.gathered]
 
     def _follow(self, slots: Integers, actors: Integers, columns: dict[str, Array], following: str) -> None:
@@ -309,7 +315,7 @@ def _lined_up(rows: int, kind: np.dtype[Any]) -> Array:
 
 
 class _Plan:
-    """Where everything lies in a ring's memory."""
+    """The places of everything in a ring's memory."""
 
     def __init__(self, layout: Layout, rows: int, most: int, objects: Mapping[str, int], start: int) -> None:
         self.layout, self.rows, self.regions = layout, rows, layout.regions

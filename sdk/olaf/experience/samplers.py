@@ -69,14 +69,14 @@ class Runs:
     def __init__(self, ring: Ring, n: int, random: np.random.Generator) -> None:
         """``n`` counts the start. Raises ValueError for less than one."""
         if n < 1:
-            raise ValueError(f"runs of {n} rows")
+            raise ValueError(f"runs of {n} rows; give 1 or more")
         self._ring, self._n, self._random = ring, n, random
 
     def draw(self, rows: int) -> Draw:
-        """``rows`` / n runs. Raises ValueError for rows that are no multiple of n."""
+        """``rows`` / n runs. Raises ValueError if ``rows`` is not a multiple of n."""
         n = self._n
         if rows % n:
-            raise ValueError(f"{rows} rows in runs of {n}: a part of a run would make its rows less likely")
+            raise ValueError(f"{rows} rows are not a multiple of runs of {n} rows")
         window = Window(self._ring)
         starts, first = window.spread(self._random, rows // n, n)
         positions = np.empty((len(first), n), np.int64)

@@ -32,7 +32,7 @@ class Trigger(Protocol):
         """The firing's rows are used and may be overwritten."""
 
     def due(self) -> float | None:
-        """When to check although nothing changed, on the clock that ``check`` is told; None for never."""
+        """When to check although nothing changed, on the clock of ``check``; None for never."""
 
 
 class DataKey:
@@ -40,16 +40,16 @@ class DataKey:
 
     A firing has ``size`` rows of each of ``n`` actors: of those it has used least. Rows that are more than
     ``max_lag`` policy versions old are left out, and counted as missed. Without ``keys`` a row is used when
-    it is whole, and what follows it is there too where the layout asks for that.
+    it is complete, and its successor is there too if the layout requires one.
     """
 
     def __init__(
         self, ring: Ring, name: str, n: int, size: int, keys: tuple[str, ...] = (), max_lag: int | None = None
     ) -> None:
-        """Raises ValueError for numbers that can never come together."""
+        """Raises ValueError for more rows or actors than the ring has."""
         if not 1 <= n <= ring.most or not 1 <= size <= ring.rows:
             raise ValueError(
-                f"trigger {name}: {size} rows of {n} actors, of a ring of {ring.rows} of {ring.most}"
+                f"trigger {name}: {size} rows of {n} actors exceed the ring's {ring.rows} of {ring.most}"
             )
         self.name, self._n, self._size, self._keys, self._max_lag = name, n, size, tuple(keys), max_lag
         self._ring = ring
@@ -90,7 +90,7 @@ class DataKey:
     def learnable(self, firing: Firing) -> Learnable:
         """Gather a firing's steps, without those that have become too old or were overwritten since.
 
-        Rows that only close an episode are no steps.
+        Rows that only close an episode do not count as steps.
         """
         actors, positions = firing.places()
         steps = ~self._ring.closing(actors, positions)
@@ -128,7 +128,7 @@ class DataKey:
 
 
 class ObjectKey:
-    """Fires when an object beside the rows, such as the weights, was published; several at once are one."""
+    """Fires when an object beside the rows, such as the weights, is published; several at once are one."""
 
     def __init__(self, ring: Ring, name: str, key: str) -> None:
         """Raises KeyError if the ring has no such object."""
@@ -155,7 +155,7 @@ class ObjectKey:
         return Firing(self.name, self._fired - 1, version=found[1] if found else 0, keys=(self._key,))
 
     def done(self, firing: Firing) -> None:
-        """Nothing is kept."""
+        """Keeps no rows."""
 
     def due(self) -> float | None:
         """Never."""
@@ -168,7 +168,7 @@ class Time:
     def __init__(self, name: str, seconds: float, start: float) -> None:
         """Raises ValueError for a period that is not positive."""
         if not (0 < seconds < math.inf):
-            raise ValueError(f"trigger {name}: a period of {seconds} s")
+            raise ValueError(f"trigger {name}: a period of {seconds} s; give a finite one above 0")
         self.name, self._seconds, self._start = name, seconds, start
         self._periods = self._taken = self._fired = 0
 
@@ -189,7 +189,7 @@ class Time:
         return Firing(self.name, self._fired - 1, periods=periods)
 
     def done(self, firing: Firing) -> None:
-        """Nothing is kept."""
+        """Keeps no rows."""
 
     def due(self) -> float | None:
         """The end of the period."""
@@ -204,10 +204,10 @@ class Transfer:
     """
 
     def __init__(self, ring: Ring, name: str, stages: tuple[tuple[str, ...], ...], size: int) -> None:
-        """Raises ValueError for no stages, or keys that the ring has not."""
+        """Raises ValueError for no stages, or keys that the ring does not have."""
         unknown = {key for stage in stages for key in stage} - set(ring.layout.counters)
         if not stages or unknown:
-            raise ValueError(f"trigger {name}: stages {stages} of keys {', '.join(ring.layout.counters)}")
+            raise ValueError(f"trigger {name}: {stages=}; give some, of {', '.join(ring.layout.counters)}")
         self.name, self._stages = name, tuple(tuple(stage) for stage in stages)
         self._data = [
             DataKey(ring, f"{name}.{number}", 1, size, stage) for number, stage in enumerate(self._stages)

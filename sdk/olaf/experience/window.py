@@ -39,7 +39,7 @@ class Window:
         return passed - (self._closings(actors, positions) - self._closed[actors]) % (1 << 32)
 
     def usable(self, actors: Integers, positions: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which rows, of those within the window, are none that close an episode."""
+        """The rows within the window that do not close an episode."""
         if not self._following:
             return np.ones(len(positions), bool)
         usable = ~self._ring.closing(actors, positions)
@@ -61,7 +61,7 @@ class Window:
         spans = np.where(self.sizes >= apart, np.maximum(self.stop - self.first - apart + 1, 0), 0)
         ends = np.cumsum(spans)
         if not len(ends) or not ends[-1]:
-            raise IndexError(f"no {apart} rows to draw: {self.total} of all actors")
+            raise IndexError(f"no {apart} rows to draw: all actors have {self.total}")
         actors, positions = np.empty(count, np.int64), np.empty(count, np.int64)
         have = 0
         while have < count:

@@ -1,13 +1,15 @@
-"""Who writes a block of the ring."""
+"""The writer of a block of the ring."""
 
 from __future__ import annotations
 
+import os
 import weakref
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from olaf.errors import Taken
 from olaf.experience.layout import CLOSING, CUT, GOES_ON, STAMP, STAMPS, TERMINATED, Rows
 from olaf.experience.memory import fence
 from olaf.experience.ring import REFUSE, Ring
@@ -20,12 +22,13 @@ class Writer:
     """The one writer of an actor's block. A process that goes on for one that died claims the block again."""
 
     def __init__(self, ring: Ring, actor: int) -> None:
-        """Claim a block. Raises Taken while another writer has it, ValueError if there is no such block."""
+        """Claim a block. Raises Taken while another writer has it, ValueError if it does not exist."""
         if not 0 <= actor < ring.actors:
-            raise ValueError(f"actor {actor} of a ring of {ring.actors}: grow it")
+            raise ValueError(f"the ring has no actor {actor}, only {ring.actors}: grow it")
         ring.locks.claim(1 + actor, f"actor {actor}")
         self._release = weakref.finalize(self, ring.locks.release, 1 + actor)
         self._release.atexit = False  # the kernel does it then
+        self._process = os.getpid()
         ring.populate(actor)
         self.actor = actor
         self._ring = ring
@@ -43,6 +46,15 @@ class Writer:
         """How many rows of a key are written."""
         return int(self._counts[self._counter[key]])
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether an episode has ended and lacks its closing row: :meth:`finish` comes next.
+
+        So it is where a writer was killed in between. What it saw last is lost then; zeros do after a
+        TERMINATED episode, whose value has no use for it.
+        """
+        return self._ring.layout.following is not None and self._ended() in (TERMINATED, CUT)
+
     def room(self) -> int:
         """How many whole rows can be written before one that a trigger has not used is overwritten."""
         guarded = self._guarded()
@@ -53,24 +65,26 @@ class Writer:
         """Write consecutive steps: an array of shape ``(steps, *shape)`` for each key.
 
         Keys may be left out and written later, each continues where it is: so observations can follow the
-        rewards. ``version`` is the policy's that acted; ``end``, for all steps or for each, says which are
+        rewards. ``version`` is the policy's that acted; ``end``, for all steps or for each, marks which are
         the last of an episode. Both are taken with the first keys of a row.
 
         Returns False, and counts the rows as refused, where they would overwrite rows that are not used yet
-        and the ring refuses that. Raises ValueError for other keys or shapes, and where the layout needs a
-        closing row (:meth:`finish`) before.
+        and the ring refuses that. Raises ValueError for other keys or shapes, for numbers that a key's type
+        cannot hold, and where the layout needs a closing row (:meth:`finish`) before; Taken in a process that
+        was forked after the writer was made.
         """
-        arrays = {key: np.asarray(values) for key, values in rows.items()}
-        count = self._check(arrays)
+        arrays, count = self._check(rows)
+        if version < 0 or not np.isin(end, (GOES_ON, TERMINATED, CUT)).all():
+            raise ValueError("give a version from 0 on, and as an end GOES_ON, TERMINATED or CUT")
         ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
         if self._ring.layout.following is not None:
             if np.any(ends[:-1]):
                 raise ValueError(
-                    "an episode ends within these steps: write up to it, finish it, then the rest"
+                    "an episode ends within these steps: write up to its end, finish it, write on"
                 )
             begins = max(self.position(key) for key in arrays) == self.position()
-            if begins and self._ended() in (TERMINATED, CUT):
-                raise ValueError("an episode has ended: finish it with what was seen last")
+            if begins and self.unfinished:
+                raise ValueError("an episode has ended: finish it with its last observation")
         return self._commit(arrays, count, np.full(count, version & 0xFFFF, np.uint16), ends)
 
     def finish(self, **seen: npt.ArrayLike) -> bool:
@@ -79,8 +93,11 @@ class Writer:
         For layouts with ``following``. Returns False as :meth:`write` does.
         """
         following = self._ring.layout.following
-        if following is None or set(seen) != {following} or self._ended() not in (TERMINATED, CUT):
-            raise ValueError(f"nothing to finish with {', '.join(seen)}")
+        if following is None or set(seen) != {following} or not self.unfinished:
+            raise ValueError(
+                f"{', '.join(seen)} cannot finish an episode: give {following}, once, after its end"
+            )
+        self._check({following: np.asarray(seen[following])[None]})
         rows = {key: np.zeros((1, *column.shape[1:]), column.dtype) for key, column in self._keys.items()}
         rows[following][0] = seen[following]
         last = self._stamps["version"][(self.position() - 1) % self._ring.rows]
@@ -88,12 +105,15 @@ class Writer:
 
     def copy(self, rows: Rows, version: npt.ArrayLike, end: npt.ArrayLike) -> bool:
         """Write rows as another ring has them, each with its own stamps, closing rows among them."""
-        arrays = {key: np.asarray(values) for key, values in rows.items()}
-        count = self._check(arrays)
+        arrays, count = self._check(rows)
         ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
         return self._commit(arrays, count, np.broadcast_to(np.asarray(version, np.uint16), (count,)), ends)
 
-    def _check(self, arrays: Arrays) -> int:
+    def _check(self, rows: Rows) -> tuple[Arrays, int]:
+        """The rows as arrays, and their number; raises as :meth:`write` does."""
+        if os.getpid() != self._process:
+            raise Taken("a writer cannot outlive a fork: make one in this process, with its own actor")
+        arrays = {key: np.asarray(values) for key, values in rows.items()}
         lengths = {len(values) if values.ndim else -1 for values in arrays.values()}
         unknown = set(arrays) - set(self._keys)
         if unknown or len(lengths) != 1 or not 1 <= (count := lengths.pop()) <= self._ring.rows:
@@ -107,7 +127,9 @@ class Writer:
             if values.shape[1:] != self._keys[key].shape[1:]:
                 shape = self._keys[key].shape[1:]
                 raise ValueError(f"{key}: a step has shape {values.shape[1:]}, not {shape}")
-        return count
+            if not _holds(self._keys[key].dtype, values):
+                raise ValueError(f"{key}: {self._keys[key].dtype} cannot hold these {values.dtype} values")
+        return arrays, count
 
     def _commit(self, arrays: Arrays, count: int, versions: Array, ends: Array) -> bool:
         ring, actor = self._ring, self.actor
@@ -160,6 +182,21 @@ class Writer:
         """How the last row ends; before the first one, it goes on."""
         position = self.position()
         return int(self._stamps["end"][(position - 1) % self._ring.rows]) if position else GOES_ON
+
+
+def _holds(kind: np.dtype[Any], values: Array) -> bool:
+    """Whether a key of this type can hold the values: what is whole stays so, what is finite too."""
+    if values.dtype == kind or kind.kind not in "biuf":
+        return True
+    if values.dtype.kind not in "biuf":
+        return False
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(values.astype(kind)).all() or not np.isfinite(values).all())
+    if values.dtype.kind == "f" and not (np.isfinite(values) & (values == np.floor(values))).all():
+        return False
+    low, high = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    return bool(low <= int(values.min()) and int(values.max()) <= high)
 
 
 def _put(column: npt.NDArray[Any], start: int, values: npt.NDArray[Any]) -> None:

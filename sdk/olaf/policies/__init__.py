@@ -1,4 +1,8 @@
-"""What a parameter server does with an update: one small class for each way, each holding one model."""
+"""What a parameter server does with an update: one small class for each way, each holding one model.
+
+``POLICIES`` lists all by the name that a configuration gives; a policy of your own derives from ``Policy``.
+``PolicyMaker`` is what a server takes instead of a name.
+"""
 
 from __future__ import annotations
 
@@ -40,4 +44,4 @@ POLICIES: dict[str, type[Policy]] = {
     "ssp": StaleSynchronous,
     "async": Asynchronous,
 }
-"""By the name that a configuration gives."""
+"""Policies by the name in a configuration."""

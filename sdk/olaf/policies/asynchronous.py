@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from olaf.policies.policy import Outcome, Update
-from olaf.policies.stepping import Stepping
+from olaf.policies.policy import RATE, Outcome, Update
+from olaf.policies.stepping import Optimizer, Stepping
+from olaf.transport.segments import Segments, Vector
 
 
 class Asynchronous(Stepping):
@@ -13,6 +14,16 @@ class Asynchronous(Stepping):
 
     n learners that are always busy are then n - 1 versions stale in the mean.
     """
+
+    def __init__(
+        self,
+        weights: Vector,
+        segments: Segments | None = None,
+        rate: float = RATE,
+        optimizer: Optimizer | None = None,
+    ) -> None:
+        """Like any policy that steps; without a deadline, since nothing waits."""
+        super().__init__(weights, segments, rate, optimizer)
 
     def take(self, update: Update, now: float) -> list[tuple[Outcome, range]]:
         """Always applied."""

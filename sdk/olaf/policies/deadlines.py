@@ -12,12 +12,12 @@ class Deadlines:
         self._due: dict[int, float] = {}
 
     def begin(self, segment: int, now: float) -> None:
-        """Something waits there, from now on if nothing did before."""
+        """Note that an update waits there, from now on if none did before."""
         if self._wait is not None:
             self._due.setdefault(segment, now + self._wait)
 
     def end(self, segment: int) -> None:
-        """Nothing waits there any more."""
+        """Note that no update waits there any more."""
         self._due.pop(segment, None)
 
     def first(self) -> float | None:

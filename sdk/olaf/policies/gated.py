@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from olaf.policies.policy import BLOCK, RATE, Outcome, Policy, State, Update
-from olaf.segments import Segments, Vector, stretches
+from olaf.transport.segments import Segments, Vector, stretches
 
 
 class RewardGated(Policy):
@@ -67,7 +67,7 @@ class RewardGated(Policy):
         }
 
     def restore(self, state: Mapping[str, Vector]) -> None:
-        """As they were."""
+        """Restore the averages."""
         self.reward = [float(reward) for reward in state["reward"]]
         self._average = state["average"].copy()
         self._averaged = [bool(averaged) for averaged in state["averaged"]]

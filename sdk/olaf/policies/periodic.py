@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from olaf.policies.policy import RATE, Outcome, Policy, Update
-from olaf.segments import Segments, Vector, stretches
+from olaf.transport.segments import Segments, Vector, stretches
 
 
 class Periodic(Policy):
@@ -22,7 +22,7 @@ class Periodic(Policy):
         updates: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Raises ValueError when there is no limit, or one that is not above 0."""
+        """Raises ValueError without a limit, or for one that is not above 0."""
         limits = [limit for limit in (updates, seconds) if limit is not None]
         if not limits or min(limits) <= 0:
             raise ValueError(f"a period of {updates} updates or {seconds} s never ends; give one above 0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from olaf.policies.policy import BLOCK, RATE, Outcome, Policy, Update
-from olaf.segments import Segments, Vector
+from olaf.transport.segments import Segments, Vector
 
 
 class Plain(Policy):

@@ -3,7 +3,7 @@
 The weights w belong to the policy; an update carries the *sum* of the gradients of ``count`` worker
 updates, since the network may have merged them. Gradients ascend: w ← w + γ·g.
 
-Each segment of a model is a small model of its own: what follows says of "the weights" or "the global
+Each segment of a model is a small model of its own: what follows states of "the weights" or "the global
 reward" holds for each. Segments that arrive together are one update of all of them, which has to do exactly
 what they would one by one.
 """
@@ -20,8 +20,8 @@ from typing import Callable
 import numpy as np
 
 from olaf.policies.deadlines import Deadlines
-from olaf.port import Address
-from olaf.segments import Segments, Vector, representable, stretches
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments, Vector, representable, stretches
 
 RATE = 0.001
 """Default of γ (OLAF §2.1)."""
@@ -38,7 +38,7 @@ class Update:
     """Received frames of neighbouring segments; ``gradient`` is a view that lives only during the call."""
 
     gradient: Vector
-    """Of these segments, (n,)."""
+    """The gradient of these segments, (n,)."""
     count: int
     reward: float
     member: Address
@@ -46,7 +46,7 @@ class Update:
     segments: range = range(1)
     lags: Sequence[float] = ()
     """Staleness δ of each segment, in versions, at arrival; empty where all are fresh. Of a merged update it
-    is the mean of its constituents', or where the frame does not tell that, the oldest's."""
+    is the mean of its constituents', or if the frame does not carry that, the oldest's."""
 
     def stretches(self) -> list[tuple[float, range]]:
         """Neighbouring segments of equal staleness, with it."""
@@ -61,7 +61,7 @@ class Outcome(Enum):
     APPLIED = "applied"
     """The weights moved."""
     COLLECTED = "collected"
-    """It will move them with others; its sender is then told the new weights."""
+    """It will move them with others; its sender then receives the new weights."""
     REFUSED = "refused"
 
 
@@ -78,12 +78,12 @@ class Policy(ABC):
         """``weights`` has shape (n,) and is copied; without ``segments`` it is one. ``rate`` is γ.
 
         What waits in a segment steps after ``deadline`` seconds in any case; ValueError for none above 0, or
-        a rate that is no number of binary32.
+        a rate that binary32 cannot hold.
         """
         if not representable(rate) or rate == -math.inf:
             raise ValueError(f"a rate of {rate}; give a finite number")
         if deadline is not None and not deadline > 0:
-            raise ValueError(f"updates that wait for {deadline} s; give a deadline above 0")
+            raise ValueError(f"a deadline of {deadline} s; give a deadline above 0")
         self.weights: Vector = np.array(weights, dtype="<f4")
         self.segments = segments or Segments(len(weights), 1)
         self.rate = np.float32(rate)
@@ -116,7 +116,7 @@ class Policy(ABC):
     def restore(self, state: Mapping[str, Vector]) -> None:
         """Take back what ``state`` returned; raises ValueError for the state of another policy."""
         if state:
-            raise ValueError(f"{type(self).__name__} keeps no {', '.join(state)}")
+            raise ValueError(f"{type(self).__name__} does not keep {', '.join(state)}")
 
 
 PolicyMaker = Callable[[Vector, Segments], Policy]

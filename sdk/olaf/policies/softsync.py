@@ -5,7 +5,7 @@ from __future__ import annotations
 from olaf.policies.policy import RATE
 from olaf.policies.stepping import Optimizer
 from olaf.policies.waiting import DEADLINE, Group, Waiting
-from olaf.segments import Segments, Vector
+from olaf.transport.segments import Segments, Vector
 
 
 class SoftSync(Waiting):
@@ -27,9 +27,9 @@ class SoftSync(Waiting):
         self._updates = updates
 
     def weigh(self, lag: float) -> float:
-        """All alike."""
+        """Weigh all updates equally."""
         return 1.0
 
     def admits(self, segment: int, group: Group) -> bool:
-        """When it is whole."""
+        """Whether the group is complete."""
         return group.count >= self._updates

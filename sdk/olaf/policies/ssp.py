@@ -7,8 +7,8 @@ import numpy as np
 from olaf.policies.policy import RATE, Outcome, Update
 from olaf.policies.stepping import Optimizer, Stepping
 from olaf.policies.waiting import DEADLINE
-from olaf.port import Address
-from olaf.segments import Segments, Vector, stretches
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments, Vector, stretches
 
 
 class _Clock:
@@ -31,7 +31,7 @@ class StaleSynchronous(Stepping):
     It is applied once the slowest has caught up. Workers never wait in Olaf, so what waits is their updates:
     the weights do not run ahead of the slowest. A member that is silent for ``deadline`` seconds is the
     slowest no longer, and after as long a wait updates are applied in any case. A merged frame is one update
-    of its newest contributor; the others of it cannot be told.
+    of its newest contributor; its other contributors are unknown.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class StaleSynchronous(Stepping):
             self._apply(segment, list(self._clocks[segment].values()))
 
     def _apply(self, segment: int, clocks: list[_Clock]) -> None:
-        """As many steps as updates, along their mean."""
+        """Make as many steps as updates, along their mean."""
         waiting = [(clock, clock.held) for clock in clocks if clock.held is not None]
         count = sum(clock.holds for clock, _ in waiting)
         if not count:

@@ -10,7 +10,7 @@ import numpy as np
 from olaf.policies.policy import RATE, Outcome, State, Update
 from olaf.policies.stepping import Optimizer
 from olaf.policies.waiting import DEADLINE, Group, Waiting
-from olaf.segments import Segments, Vector
+from olaf.transport.segments import Segments, Vector
 
 
 class Stellaris(Waiting):
@@ -22,7 +22,7 @@ class Stellaris(Waiting):
 
     * A threshold alone can stop for ever, with β = 0 at the latest: a group of ``workers`` updates steps too,
       and every group at its deadline.
-    * An update that is one version stale weighs 1, as the formula says.
+    * An update that is one version stale weighs 1, by the formula.
     * A merged frame counts as all its updates, each as stale as their mean, which is what it tells; for the
       threshold that is exact.
 
@@ -101,7 +101,7 @@ class Stellaris(Waiting):
         return {**super().state(), "rounds": rounds.reshape(-1).view("<f4")}
 
     def restore(self, state: Mapping[str, Vector]) -> None:
-        """As they were."""
+        """Restore the groups."""
         super().restore({name: array for name, array in state.items() if name != "rounds"})
         rounds = np.ascontiguousarray(state["rounds"]).view(np.float64).reshape(4, -1)
         self._seen, _, self._total, self._first = rounds.astype(np.int64).tolist()

@@ -8,7 +8,7 @@ from typing import Any, Callable, Protocol, Union
 import numpy as np
 
 from olaf.policies.policy import BLOCK, RATE, Policy, State
-from olaf.segments import Segments, Vector
+from olaf.transport.segments import Segments, Vector
 
 Optimizer = Union[str, Callable[..., Any]]
 """``"adam"``, ``"sgd"`` or ``"rmsprop"`` of torch.optim, or what makes one from tensors and ``lr``."""
@@ -48,7 +48,7 @@ class Ascent:
     def restore(self, state: Mapping[str, Vector]) -> None:
         """Nothing."""
         if state:
-            raise ValueError("it was written with an optimiser in the server, and there is none now")
+            raise ValueError("it was written with an optimiser in the server, which has none now")
 
 
 class Stepping(Policy):
@@ -69,7 +69,7 @@ class Stepping(Policy):
         if optimizer is None:
             self._stepper = Ascent(self.weights, self.segments, rate)
         else:
-            from olaf.optimizing import TorchOptimizer
+            from olaf.policies.optimizing import TorchOptimizer
 
             self._stepper = TorchOptimizer(self.weights, self.segments, rate, optimizer)
 
@@ -78,5 +78,5 @@ class Stepping(Policy):
         return self._stepper.state()
 
     def restore(self, state: Mapping[str, Vector]) -> None:
-        """As it was."""
+        """Restore the state."""
         self._stepper.restore(state)

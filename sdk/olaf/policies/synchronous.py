@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from olaf.policies.policy import RATE, Outcome, Policy, Update
-from olaf.port import Address
-from olaf.segments import Segments, Vector, stretches
+from olaf.transport.port import Address
+from olaf.transport.segments import Segments, Vector, stretches
 
 
 class Synchronous(Policy):

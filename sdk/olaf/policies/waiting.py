@@ -8,7 +8,7 @@ import numpy as np
 
 from olaf.policies.policy import RATE, Outcome, Update
 from olaf.policies.stepping import Optimizer, Stepping
-from olaf.segments import Segments, Vector, stretches
+from olaf.transport.segments import Segments, Vector, stretches
 
 DEADLINE = 1.0
 """Default of the seconds after which a group steps as it is."""
@@ -83,7 +83,7 @@ class Waiting(Stepping):
         return found
 
     def _advance(self, segments: range) -> None:
-        """One step of each segment's group; of those alike together."""
+        """Make one step of each segment's group; equal ones together."""
         groups = self._groups[segments.start : segments.stop]
         for (weight, count), alike in stretches([(g.weight, g.count) for g in groups], segments.start):
             place = self.segments.span(alike)

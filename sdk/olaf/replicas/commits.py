@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from olaf import wire
-from olaf.frames import Writer
-from olaf.port import Address, Port
-from olaf.segments import Segments, Vector, blocks
 from olaf.serial import ROUND_BITS, TIME_BITS, VERSION_BITS
+from olaf.transport import wire
+from olaf.transport.frames import Writer
+from olaf.transport.port import Address, Port
+from olaf.transport.segments import Segments, Vector, blocks
 
 MOST_STALENESS = 15
 """An engine tells a member's contributions apart within a window of 16."""
@@ -27,7 +27,7 @@ _BURST_BYTES, _BURST_PAUSE = 128 << 10, 0.0005
 
 
 @dataclass
-class Counters:
+class CommitCounters:
     """Of contributions, in gradients; ``left_out``, ``again`` and ``renewed`` in frames."""
 
     commits: int = 0
@@ -62,7 +62,7 @@ class Commits:
 
     def __init__(self, port: Port, server: Address, segments: Segments, staleness: int) -> None:
         """``staleness`` is S, ``server`` where contributions go."""
-        self.counters = Counters(histogram=[0] * (staleness + 1))
+        self.counters = CommitCounters(histogram=[0] * (staleness + 1))
         self.staleness, self.server, self.epoch = staleness, server, 0
         self.segments = segments
         self._port = port

@@ -1,4 +1,4 @@
-"""Results that did not come: asked for, and left out by all where no member has them.
+"""Results that did not arrive: members request them, and leave out those that no member has.
 
 A member without a result asks one other member for it, then all. One that has it sends it. When all have
 answered that they lack it, too, although it must have left the engine, the asker has them *promise*: one that
@@ -18,26 +18,28 @@ from enum import IntEnum
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address, Port
 from olaf.replicas.commits import Commits
 from olaf.replicas.group import Group, Peer, State
 from olaf.replicas.ledger import Ledger
-from olaf.segments import payload
+from olaf.transport import wire
+from olaf.transport.port import Address, Port
+from olaf.transport.segments import payload
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 """Seconds until contributions without a result are sent again: twice the usual time, within these."""
 _UP, _DOWN = 1.1, 1 / 1.1
 """How the usual time from one step to the next follows each of them."""
 _SOON, _EVIDENT_PAUSE = 0.003, 0.5
-"""Seconds until a result that others have is asked for, at first and at most."""
+"""Seconds until a result that others have is requested, at first and at most."""
 _RESENT = 2
-"""Questions begin after so many contributions sent again in vain."""
+"""Contributions sent again without a result before the first question."""
 _FEW = 3
-"""Tries before others are asked to promise."""
+"""Tries before a member requests promises."""
 _DOUBT = 1.0
-"""Seconds before contributions are given a second time; doubles while the engine says nothing."""
+"""Seconds before contributions are given a second time; doubles while the engine does not answer."""
 _MOST_DOUBLED = 6
+_AT_ONCE = 64
+"""Results of all segments that a member far behind requests from one other at once."""
 _SCAN, _SCAN_EACH = 0.004, 20e-6
 """Seconds between two looks at all segments: at least, and for each of them."""
 
@@ -51,8 +53,8 @@ class Kind(IntEnum):
 
 
 @dataclass
-class Counters:
-    """Of results that did not come."""
+class GapCounters:
+    """Counts of results that did not arrive."""
 
     gaps: int = 0
     """Results that others had, or that newer ones came before."""
@@ -81,9 +83,9 @@ class _Lane:
     """The members that lack it, too, and how many contributions each has given to it."""
     promised: set[Address] = field(default_factory=set)
     old: bool = False
-    """Whether a member has applied it so long ago that it is not kept."""
+    """Whether a member applied it so long ago that no member keeps it."""
     hard: bool = False
-    """Whether promises are asked for."""
+    """Whether this member requests promises."""
 
 
 class Gaps:
@@ -91,11 +93,11 @@ class Gaps:
 
     def __init__(self, port: Port, ledger: Ledger, group: Group, commits: Commits, wanted: int) -> None:
         """``wanted`` is H."""
-        self.counters = Counters()
+        self.counters = GapCounters()
         self.behind = False
-        """Whether no member keeps what is missing here any more."""
+        """Whether no member keeps what is missing here."""
         self.halted = False
-        """Whether nothing may be sent to the engine."""
+        """Whether this member must not send to the engine."""
         self._port, self._ledger, self._group, self._commits = port, ledger, group, commits
         self._wanted = wanted
         self._lanes = [_Lane() for _ in range(ledger.segments.count)]
@@ -103,7 +105,7 @@ class Gaps:
         """Seconds from one step to the next, about."""
         self._last: float | None = None
         self._doubts = 0
-        """Times in turn that contributions were given again in vain."""
+        """Consecutive times that contributions were given again without a result."""
         self._due = 0.0
 
     def begin(self) -> None:
@@ -183,13 +185,20 @@ class Gaps:
     def _ask_some(self, segment: int, lane: _Lane, one: bool) -> None:
         """Ask one member, or all."""
         others = [peer for peer in self._group.others() if not peer.dead]
-        asked = [peer for peer in others if peer.version >= lane.number] or others
-        if one and asked:
-            asked = [asked[(segment + lane.number) % len(asked)]]
-        self._ask(segment, lane.number, [peer.address for peer in (asked if one else others)], False)
+        ahead = [peer for peer in others if peer.version >= lane.number] or others
+        if not (one and ahead):
+            self._ask(segment, lane.number, [peer.address for peer in others], False)
+            return
+        chosen = ahead[(segment + lane.number) % len(ahead)]
+        self._ask(segment, lane.number, [chosen.address], False)
+        # One a look would never catch up with members that step more often.
+        stop = min(chosen.version + 1, lane.number + _AT_ONCE // len(self._lanes))
+        for number in range(lane.number + 1, stop):
+            if self._ledger.found(segment, number) is None:
+                self._ask(segment, number, [chosen.address], False)
 
     def _nowhere(self, segment: int, lane: _Lane) -> bool:
-        """Whether a result that has left the engine is with no member that answers."""
+        """Whether a result has left the engine and no member that answers has it."""
         if lane.hard:
             return True
         seen = lane.number <= self._ledger.newest[segment]
@@ -198,19 +207,19 @@ class Gaps:
     def _swallowed(self, segment: int, lane: _Lane, now: float) -> bool:
         """Whether contributions for a result were given, and none came to any member.
 
-        It was lost on the way to all, or what it was made of between two engines. What is given a second time
-        tells: the next result is this one, or the one after it, and then this one is void.
+        The result was lost on the way to all, or its contributions between two engines. A second contribution
+        decides: the next result is this one, or the one after it, and then this one is void.
         """
         given = self._commits.given(segment) + sum(lane.lacking.values())
         doubt = max(_DOUBT * 2.0 ** min(self._doubts, _MOST_DOUBLED), 4 * self._pace)
         return given >= self._wanted and now - lane.began >= doubt and self._all_lack(lane)
 
     def _all_lack(self, lane: _Lane) -> bool:
-        """Whether all others that answer have said that they lack it, too."""
+        """Whether all others that answer have reported that they lack it, too."""
         return all(peer.dead or peer.address in lane.lacking for peer in self._group.others())
 
     def _promises(self, segment: int, lane: _Lane) -> None:
-        """Collect promises; decide when they are all there."""
+        """Collect promises; decide when all have arrived."""
         if not lane.hard:
             lane.hard = True
             self._ledger.promise(segment, lane.number)
@@ -222,7 +231,7 @@ class Gaps:
                 for peer in open_:
                     self._group.ban(peer)
                     self.counters.banned += 1
-                # They must promise once more, to take nothing of those either.
+                # They must promise again, now to take nothing from the excluded members either.
                 lane.promised.clear()
                 self._group.tell(self._group.addresses)
                 open_ = self._group.others()
@@ -232,7 +241,7 @@ class Gaps:
         self._decide(segment, lane.number)
 
     def _decide(self, segment: int, number: int) -> None:
-        """It is void."""
+        """Decide that the result is void."""
         self._ledger.take(segment, number, 0, np.zeros(0, np.float32), member=True)
         self._commits.answered(segment)
         for peer in self._group.others():
@@ -252,8 +261,8 @@ class Gaps:
         head = wire.Give(wire.Talk.GIVE, segment, number, count, me.line.identity, me.incarnation)
         self._port.send(to, head.pack(), body)
 
-    def asked(self, datagram: memoryview, source: Address) -> None:
-        """A member lacks a result. Raises struct.error for what is no such question."""
+    def answer(self, datagram: memoryview, source: Address) -> None:
+        """A member lacks a result. Raises struct.error for a datagram of another kind."""
         ask = wire.Ask.unpack(datagram)
         me, ledger = self._group.me, self._ledger
         peer = self._group.of(source, ask.incarnation)
@@ -283,7 +292,7 @@ class Gaps:
         self._port.send(source, lack.pack())
 
     def answered(self, datagram: memoryview, source: Address) -> None:
-        """A member lacks it, too. Raises struct.error for what is no such answer."""
+        """A member lacks it, too. Raises struct.error for a datagram of another kind."""
         lack = wire.Lack.unpack(datagram)
         peer = self._group.of(source, lack.incarnation)
         if peer is None or lack.line != self._group.me.line.identity or lack.segment >= len(self._lanes):
@@ -306,9 +315,9 @@ class Gaps:
             self._promises(segment, lane)
 
     def given(self, datagram: memoryview, source: Address) -> tuple[int, int, int, memoryview] | None:
-        """A result of a member whose word counts: segment, number, count and sums.
+        """A result of a member that is not excluded: segment, number, count and sums.
 
-        Raises struct.error for what is no such message.
+        Raises struct.error for a datagram of another kind.
         """
         give = wire.Give.unpack(datagram)
         peer = self._group.of(source, give.incarnation)

@@ -1,6 +1,6 @@
-"""Who trains along: how each member stands, by what it tells, and whose word counts no more.
+"""The members of a training: each one's state, as it reports it, and the members that are excluded.
 
-Every member tells all others how it stands, twice a second. So members find one another through any one of
+Every member reports its state to all others, twice a second. So members find one another through any one of
 them, notice what they missed when nothing else comes, and hold their chains of results against each other.
 """
 
@@ -13,19 +13,19 @@ from enum import IntEnum
 from ipaddress import IPv4Address
 from typing import Callable, NamedTuple
 
-from olaf import wire
-from olaf.port import Address, Port
+from olaf.transport import wire
+from olaf.transport.port import Address, Port
 
 _EVERY, _EVERY_JOINING = 0.5, 0.25
-"""Seconds from one telling to the next."""
+"""Seconds from one report to the next."""
 _DEAD = 20
-"""Tellings without a word from it after which a member counts as dead: 10 s."""
+"""Reports sent without one received, after which a member counts as dead: 10 s."""
 _ABSENT = 4
-"""As many, after which one that joins does not wait for it: 2 s, or 1 s while joining."""
+"""Likewise, after which a joining member does not wait for it: 2 s, or 1 s while joining."""
 
 
 class State(IntEnum):
-    """How a member stands."""
+    """The state of a member."""
 
     JOINING = 0
     MEMBER = 1
@@ -59,7 +59,7 @@ def _order(address: Address) -> tuple[int, int]:
 
 @dataclass
 class Standing:
-    """How one member stands."""
+    """What a member reports of itself."""
 
     incarnation: int = 0
     state: State = State.JOINING
@@ -71,24 +71,24 @@ class Standing:
 
 @dataclass
 class Peer(Standing):
-    """What another member told last."""
+    """What another member reported last."""
 
     address: Address = ("", 0)
     missed: int = 0
-    """Tellings of ours since it was heard."""
+    """Reports sent since its last one arrived."""
     knows: int = 0
-    """This member's incarnation that it knows; 0 for none."""
+    """The incarnation of this member that it knows; 0 for none."""
     fence: int = 0
-    """Its highest number when it was first known to know that one."""
+    """Its highest number when it first reported that incarnation."""
 
     @property
     def dead(self) -> bool:
-        """It has not been heard for long."""
+        """Whether its reports have been missing for long."""
         return self.missed >= _DEAD
 
     @property
     def absent(self) -> bool:
-        """It has not been heard for a while."""
+        """Whether its reports have been missing for a while."""
         return self.missed >= _ABSENT
 
 
@@ -99,17 +99,17 @@ class Group:
         self.port, self.own, self.digest = port, own, digest
         self.me = Standing(incarnation=port.wall() // 1_000_000 % (1 << 48))
         self.addresses = [other for other in others if other != own]
-        """Where members may be."""
+        """Addresses where members may be."""
         self.peers: dict[Address, Peer] = {}
-        """Those that were heard, with the same digest, and have not left."""
+        """Members that have reported the same digest and have not left."""
         self.strangers: dict[Address, State] = {}
-        """Those with another digest."""
+        """Members with another digest."""
         self.gone: dict[Address, State] = {}
-        """Those that have left, or have given up."""
+        """Members that have left or have given up."""
         self.banned: dict[Address, int] = {}
-        """By address, the newest incarnation that counts for nothing any more."""
+        """By address, the newest incarnation that is excluded."""
         self.refresh: Callable[[], object] = lambda: None
-        """Brings ``me`` up to date before it is told: others rely on it from then on."""
+        """Brings ``me`` up to date before it is sent: others rely on it from then on."""
         self._due = port.now()
 
     def again(self) -> None:
@@ -120,7 +120,7 @@ class Group:
             peer.knows = peer.fence = 0
 
     def others(self) -> list[Peer]:
-        """Those on the same line, or about to be, that count."""
+        """Members on the same line, or about to be."""
         return [
             peer
             for peer in self.peers.values()
@@ -136,22 +136,22 @@ class Group:
         ]
 
     def of(self, source: Address, incarnation: int) -> Peer | None:
-        """The member that sent this, if it is still the same and counts."""
+        """The member that sent this, unless it has restarted or is excluded."""
         peer = self.peers.get(source)
         return peer if peer is not None and peer.incarnation == incarnation else None
 
     @property
     def bans(self) -> int:
-        """Checksum of whose word counts no more."""
+        """Checksum of the excluded incarnations."""
         return zlib.crc32(repr(sorted(self.banned.items())).encode()) if self.banned else 0
 
     def ban(self, peer: Peer) -> None:
-        """It is dead: nothing that it had counts, until it begins again."""
+        """Exclude a dead member until it begins again."""
         self.banned[peer.address] = max(peer.incarnation, self.banned.get(peer.address, 0))
         self.peers.pop(peer.address, None)
 
     def tick(self, now: float, steady: bool) -> float:
-        """Tell everyone when it is due; returns when it is next. ``steady``: nothing is waited for."""
+        """Report to everyone when due; returns when it is due next. ``steady``: not waiting."""
         if now >= self._due:
             self._due = now + (_EVERY if steady else _EVERY_JOINING)
             for peer in self.peers.values():
@@ -160,11 +160,11 @@ class Group:
         return self._due
 
     def soon(self) -> None:
-        """Tell everyone at the next tick."""
+        """Report to everyone at the next tick."""
         self._due = self.port.now()
 
     def meet(self, host: int, number: int) -> None:
-        """Someone that asked the control plane for members is there."""
+        """Add a member that asked the control plane for members."""
         address = (str(IPv4Address(host)), number)
         if address != self.own and address not in self.addresses:
             self.addresses.append(address)
@@ -200,46 +200,46 @@ class Group:
             self.port.send(address, head, body)
 
     def hear(self, datagram: memoryview, source: Address) -> Peer | None:
-        """Take what a member tells; returns it if its word counts.
+        """Take a member's report; returns the member unless it is excluded.
 
-        Raises struct.error, ValueError for what is no such message.
+        Raises struct.error, ValueError for a datagram of another kind.
         """
-        told = wire.Tell.unpack(datagram)
+        report = wire.Tell.unpack(datagram)
         known = [
             wire.Known.unpack(datagram, wire.TELL_BYTES + number * wire.KNOWN_BYTES)
-            for number in range(told.known)
+            for number in range(report.known)
         ]
-        state = State(told.state)
+        state = State(report.state)
         if source not in self.addresses:
             self.addresses.append(source)
-        if told.digest != self.digest:
+        if report.digest != self.digest:
             self.peers.pop(source, None)
             self.strangers[source] = state
             return None
         self.strangers.pop(source, None)
         peer = self.peers.get(source)
-        if told.incarnation <= self.banned.get(source, -1):
+        if report.incarnation <= self.banned.get(source, -1):
             self.tell([source])  # that it is banned
             return None
-        if peer is not None and told.incarnation < peer.incarnation:
+        if peer is not None and report.incarnation < peer.incarnation:
             return None  # of before it was killed
         if state in (State.LEFT, State.FAILED):
             self.peers.pop(source, None)
             self.gone[source] = state
             return None
         self.gone.pop(source, None)
-        if peer is None or told.incarnation > peer.incarnation:
-            peer = self.peers[source] = Peer(address=source, incarnation=told.incarnation)
+        if peer is None or report.incarnation > peer.incarnation:
+            peer = self.peers[source] = Peer(address=source, incarnation=report.incarnation)
         peer.missed, peer.state = 0, state
-        peer.line = Line(told.era, (str(IPv4Address(told.leader_addr)), told.leader_port), told.line)
-        peer.version, peer.newest, peer.chain = told.version, told.newest, told.chain
+        peer.line = Line(report.era, (str(IPv4Address(report.leader_addr)), report.leader_port), report.line)
+        peer.version, peer.newest, peer.chain = report.version, report.newest, report.chain
         self._introduced(peer, known)
-        if told.wanted:
+        if report.wanted:
             self.tell([source])
         return peer
 
     def _introduced(self, peer: Peer, known: list[wire.Known]) -> None:
-        """Whom that member knows, this one perhaps among them."""
+        """Take the members that this one knows, perhaps this member among them."""
         for entry in known:
             address = (str(IPv4Address(entry.addr)), entry.port)
             if address == self.own and entry.incarnation >= self.me.incarnation:
@@ -250,13 +250,13 @@ class Group:
             elif entry.banned:
                 self._banned(address, entry.incarnation)
             elif address != self.own and address not in self.peers and address not in self.gone:
-                # It counts, as others know it, until it is heard or found dead.
+                # It counts, since others know it, until it reports or is found dead.
                 self.peers[address] = Peer(entry.incarnation, address=address)
             if address != self.own and address not in self.addresses:
                 self.addresses.append(address)
 
     def _banned(self, address: Address, incarnation: int) -> None:
-        """Others go on without what was there up to this incarnation."""
+        """Exclude an address up to this incarnation, as others have done."""
         if incarnation > self.banned.get(address, -1):
             self.banned[address] = incarnation
             held = self.peers.get(address)
@@ -264,5 +264,5 @@ class Group:
                 del self.peers[address]
 
     def expelled(self, peer: Peer) -> bool:
-        """Whether that member has said that this one's word counts no more."""
+        """Whether that member has reported this one as excluded."""
         return peer.knows < 0 and -peer.knows >= self.me.incarnation

@@ -1,6 +1,6 @@
 """How a member comes to have what the others have.
 
-It tells everyone that it is there, takes a snapshot from a member, and counts as one when every member that
+It reports to everyone, takes a snapshot from a member, and counts as one when every member that
 answers knows it. Up to the highest number that those knew then, it takes results from members only: they
 may have decided without it. A member that is too far behind takes a snapshot too, but has nothing else to
 wait for.
@@ -10,10 +10,10 @@ The first member founds the training: as soon as more than half of all are there
 
 from __future__ import annotations
 
-from olaf.port import Address, Port
 from olaf.replicas.group import Group, Line, State
 from olaf.replicas.snapshot import Snapshot, Taker, What
 from olaf.replicas.trained import difference
+from olaf.transport.port import Address, Port
 
 _MUSTER = 1.0
 """Seconds that a founder waits for those that may train already."""
@@ -46,7 +46,7 @@ class Joining:
 
     @property
     def founds(self) -> bool:
-        """Whether there is no training, and this member is to found it now."""
+        """Whether no training exists and this member must found it now."""
         group = self._group
         if not self._founder or any(peer.line.era for peer in group.peers.values()):
             return False
@@ -107,7 +107,7 @@ class Joining:
         return fence
 
     def _best(self) -> Line | None:
-        """The numbering that counts, of those that members have told."""
+        """The numbering that counts, of those that members have reported."""
         best: Line | None = None
         for peer in self._group.established():
             if not peer.absent and (best is None or peer.line.beats(best)):

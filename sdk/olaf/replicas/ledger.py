@@ -12,8 +12,8 @@ from enum import Enum
 
 import numpy as np
 
-from olaf.segments import Segments, Vector
 from olaf.serial import ROUND_BITS, distance
+from olaf.transport.segments import Segments, Vector
 
 _KEPT_BYTES = 64 << 20
 _FEWEST, _MOST = 16, 1024
@@ -35,9 +35,9 @@ class Outcome(Enum):
     OVER = 1
     """Known, decided otherwise, or to be had from members only."""
     ODD = 2
-    """Other bits under a number that was decided, or a number far off: did the engine begin again?"""
+    """Other bits under a decided number, or a number far off: the engine may have restarted."""
     REFUSED = 3
-    """Of another length, or too far ahead for a member that asked."""
+    """Results of another length, or too far ahead of the member that requested them."""
 
 
 class Step:
@@ -90,7 +90,7 @@ class Ledger:
 
     @property
     def bases(self) -> list[int]:
-        """By segment, what a snapshot needs to say."""
+        """By segment, what a snapshot must hold."""
         return list(self._bases)
 
     def begin(self, version: int, chain: int, bases: list[int]) -> None:
@@ -107,7 +107,7 @@ class Ledger:
             self._advance(segment)
 
     def clear(self) -> None:
-        """Forget all numbers: they belong to a numbering that counts no more."""
+        """Forget all numbers: they belong to a numbering that no longer counts."""
         self._steps.clear()
         self.promised.clear()
         self.newest = [0] * self.segments.count

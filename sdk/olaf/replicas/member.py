@@ -1,6 +1,6 @@
 """A member's part in the protocol: one party of a port, in one of three states.
 
-It *joins* until it has what the others have, or *opens* a numbering if there is no other; then it is a
+It *joins* until it has what the others have, or *opens* a numbering if none exists; then it is a
 *member*, which applies a step as soon as the sum of every segment is decided. It falls back to joining when
 the others have opened another numbering, have gone on without it, or hold other results than it does.
 """
@@ -13,10 +13,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Callable
 
-from olaf import wire
 from olaf.errors import JoinRefused, NoAnswer, OlafError
-from olaf.membership import Membership, is_control
-from olaf.port import Address, Port, Run
 from olaf.replicas.commits import Commits
 from olaf.replicas.gaps import Gaps
 from olaf.replicas.group import Group, Line, Peer, State
@@ -25,16 +22,19 @@ from olaf.replicas.ledger import Ledger, Outcome
 from olaf.replicas.opening import PAUSE, Opening
 from olaf.replicas.snapshot import Giver, Snapshot, What
 from olaf.replicas.trained import Trained
-from olaf.segments import Vector, values_of
 from olaf.serial import ROUND_BITS
+from olaf.transport import wire
+from olaf.transport.membership import Membership, is_control
+from olaf.transport.port import Address, Port, Run
+from olaf.transport.segments import Vector, values_of
 
 _LOG = logging.getLogger("olaf")
 _RESTARTED = 1.0
-"""Seconds of nothing but odd results after which the engine has begun again."""
+"""Seconds of nothing but odd results after which the engine counts as restarted."""
 _ASK_AGAIN = 0.5
 """Seconds from one question to the control plane to the next."""
 _STALLED = 3.0
-"""Seconds without a result until a member asks the control plane for its place again."""
+"""Seconds without a result until a member requests its place from the control plane again."""
 _OPENING = 15.0
 """Seconds without any result, besides the time that its zeros take, after which opening has failed."""
 _BEYOND = 64
@@ -44,8 +44,8 @@ _EARLY = 4096
 
 
 @dataclass
-class Counters:
-    """Of results, in frames; of the rest, how often."""
+class MemberCounters:
+    """Results in frames; everything else in times."""
 
     results: int = 0
     repeated: int = 0
@@ -53,15 +53,15 @@ class Counters:
     odd: int = 0
     """Results of other bits under a number that was decided."""
     refused: int = 0
-    """Of another epoch, length or type, of no member, or no message at all."""
+    """Datagrams of another epoch, length or type, of no member, or that are not messages."""
     opened: int = 0
     """Numberings opened here: the first, or one after the engine began again."""
     snapshots: int = 0
-    """Taken from a member."""
+    """Snapshots taken from a member."""
     fell_back: int = 0
     """Times that this one had to come over to what others have."""
     diverged: int = 0
-    """Of these, because its results were not theirs."""
+    """Restarts among these because its results differed from theirs."""
 
 
 class Member:
@@ -83,8 +83,8 @@ class Member:
         stepped: Callable[[], object],
         membership: Membership | None,
     ) -> None:
-        """``wanted`` is H; the rest as for ``Replica``."""
-        self.counters = Counters()
+        """``wanted`` is H; all else as for ``Replica``."""
+        self.counters = MemberCounters()
         self.failure: OlafError | None = None
         self.group, self.commits, self.joining, self.giver = group, commits, joining, giver
         self.ledger = Ledger(commits.segments)
@@ -97,9 +97,9 @@ class Member:
         self._early: dict[tuple[int, int], tuple[int, bytes]] = {}
         """Results that came while this one joined, by segment and the engine's number."""
         self._odd: float | None = None
-        """Since when the engine gave nothing but odd results."""
-        self._progress = self._asked = port.now()
-        """When something came last that this one can go on with; when the control plane was asked last."""
+        """Time since which the engine has given nothing but odd results."""
+        self._progress = self._requested = port.now()
+        """Times of the last progress, and of the last request to the control plane."""
 
         group.refresh = self._stand
 
@@ -122,7 +122,7 @@ class Member:
         return self.joined and same
 
     def receive(self, run: Run, source: Address) -> None:
-        """Party: results, what members say, control messages, or garbage."""
+        """Party: results, members' reports, control messages, or garbage."""
         for datagram in run:
             if self.failure is not None:
                 return
@@ -161,7 +161,7 @@ class Member:
         return min((time for time in due if time is not None), default=None)
 
     def _stand(self) -> None:
-        """How this one stands now."""
+        """Bring this member's report up to date."""
         me, ledger = self.group.me, self.ledger
         me.version, me.chain, me.newest = ledger.version, ledger.chain, max(ledger.newest)
 
@@ -169,11 +169,11 @@ class Member:
         """The control plane's part, where there is one."""
         if self._membership is None:
             return None
-        if self.joined and now - max(self._progress, self._asked) >= _STALLED:
-            self._asked = now
-            self._membership.join()  # a control plane that began again may have another epoch for us
-        elif not self.joined and self.joining.lonely and now - self._asked >= _ASK_AGAIN:
-            self._asked = now
+        if self.joined and now - max(self._progress, self._requested) >= _STALLED:
+            self._requested = now
+            self._membership.join()  # a restarted control plane may have another epoch
+        elif not self.joined and self.joining.lonely and now - self._requested >= _ASK_AGAIN:
+            self._requested = now
             self._membership.help(0, 0)  # it goes to another member, which then knows this one
         due = self._membership.tick()
         if self._membership.joined is not None:
@@ -186,7 +186,7 @@ class Member:
         if action == wire.Talk.TELL:
             self._told(self.group.hear(datagram, source))
         elif action == wire.Talk.ASK:
-            self.gaps.asked(datagram, source)
+            self.gaps.answer(datagram, source)
         elif action == wire.Talk.LACK:
             self.gaps.answered(datagram, source)
             self._advance()
@@ -205,7 +205,7 @@ class Member:
             if taker is not None and whole is not None:
                 self._fetched(taker.what, whole, source)
         elif self._membership is not None:
-            help_ = self._membership.told(datagram)
+            help_ = self._membership.take(datagram)
             if help_ is not None and help_.asker_addr:
                 self.group.meet(help_.asker_addr, help_.asker_port)
         else:
@@ -274,7 +274,7 @@ class Member:
             self._stepped()
 
     def _told(self, peer: Peer | None) -> None:
-        """A member has told how it stands."""
+        """Handle another member's report."""
         me = self.group.me
         if peer is None or me.state is State.OPENING:
             return
@@ -301,7 +301,7 @@ class Member:
         self.joining.begin(giver)
 
     def _forget(self) -> None:
-        """Nothing of this numbering counts any more."""
+        """Drop everything of this numbering."""
         self.ledger.clear()
         self.commits.clear()
         self.giver.forget()
@@ -398,20 +398,20 @@ class Member:
                 return
 
     def _watch(self, now: float) -> None:
-        """An engine that began again, and one that says nothing any more."""
+        """Detect an engine that has restarted, and one that no longer answers."""
         if self._odd is not None and now - self._odd >= _RESTARTED:
             here = [peer for peer in self.group.peers.values() if not peer.absent]
             level = all(peer.version <= self.ledger.version + 1 for peer in here)
-            # The others give the lowest one some time: it may have seen nothing of it.
+            # The others give the lowest one some time: it may have noticed nothing.
             before = sum(peer.address < self.group.own for peer in here)
             if level and now - self._odd >= _RESTARTED * (1 + before):
-                _LOG.warning("the engine has begun again: this member opens another numbering")
+                _LOG.warning("the engine was restarted: this member opens a new numbering")
                 self._open()
         elif self.commits.waiting and not self.done and now - self._progress > self._limit:
             self._fail(NoAnswer(self._missing()))
 
     def _fail(self, failure: OlafError) -> None:
-        """It ends here, and the others are told."""
+        """Fail, and report that to the others."""
         self.failure, self._opening = failure, None
         self.group.me.state = State.FAILED
         self.commits.clear()

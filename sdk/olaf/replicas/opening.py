@@ -2,8 +2,8 @@
 
 One member contributes zeros to every segment, one at a time, until a result comes. Its number is the
 segment's base: the result after it is the first one of this training, and nothing is left of the zeros. All
-other members have the bases from that member's snapshot, so they agree on them without a word, whatever ran
-on this engine before, and also where the engine itself has begun again.
+other members have the bases from that member's snapshot, so they agree on them without a message, whatever
+ran on this engine before, and also where the engine itself has been restarted.
 """
 
 from __future__ import annotations

@@ -16,20 +16,20 @@ from typing import Callable
 
 import numpy as np
 
-from olaf import wire
-from olaf.address import Cluster, host_port, parse
 from olaf.errors import NoAnswer, OlafError
-from olaf.membership import Membership, key_of
-from olaf.port import Address, Port
-from olaf.replicas import commits, gaps, member
-from olaf.replicas.commits import MOST_STALENESS, Commits
+from olaf.replicas.commits import MOST_STALENESS, CommitCounters, Commits
+from olaf.replicas.gaps import GapCounters
 from olaf.replicas.group import Group, State
 from olaf.replicas.joining import Joining
-from olaf.replicas.member import Member
+from olaf.replicas.member import Member, MemberCounters
 from olaf.replicas.snapshot import Giver
 from olaf.replicas.trained import Trained, digest
-from olaf.segments import STANDARD_MTU, Segments, Vector, finite
-from olaf.udp import open_port
+from olaf.transport import wire
+from olaf.transport.address import Cluster, host_port, parse
+from olaf.transport.membership import Membership, key_of
+from olaf.transport.port import Address, Port
+from olaf.transport.segments import STANDARD_MTU, Segments, Vector, finite
+from olaf.transport.udp import open_port
 
 _MOST_WANTED = 65535
 _LEAVES = 3
@@ -158,17 +158,17 @@ class Replica:
         return self._member.done
 
     @property
-    def counters(self) -> member.Counters:
+    def counters(self) -> MemberCounters:
         """What came, and how this member came to what it has."""
         return self._member.counters
 
     @property
-    def gaps(self) -> gaps.Counters:
+    def gaps(self) -> GapCounters:
         """What did not come."""
         return self._member.gaps.counters
 
     @property
-    def commits(self) -> commits.Counters:
+    def commits(self) -> CommitCounters:
         """What was contributed, and how stale it was."""
         return self._member.commits.counters
 
@@ -212,7 +212,7 @@ class Replica:
         length, and what ended the training.
         """
         if gradient.shape != (self.segments.values,):
-            raise ValueError(f"a gradient of shape {gradient.shape}, the model has {self.segments.values}")
+            raise ValueError(f"a gradient of shape {gradient.shape} for a model of {self.segments.values}")
         usable = finite(gradient)
         with self._port.lock:
             if self.failure is not None:

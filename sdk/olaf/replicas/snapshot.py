@@ -1,6 +1,6 @@
 """A member's state on its way to another one, in pieces of a frame.
 
-The receiver asks for pieces, a window at a time, and asks again for those that do not come: so it is paced by
+The receiver requests pieces, a window at a time, and again those that do not arrive: so it is paced by
 what arrives, and the giver keeps nothing but the state as it was. Members at the same version have the same
 bytes, so another member can go on where one died.
 """
@@ -15,17 +15,16 @@ from enum import IntEnum
 
 import numpy as np
 
-from olaf import wire
-from olaf.port import Address, Port
 from olaf.replicas.group import Line
-from olaf.segments import largest
+from olaf.transport import wire
+from olaf.transport.port import Address, Port
 
 _WINDOW = 32
 """Pieces under way."""
 _AGAIN, _LONGEST = 0.05, 1.0
-"""Seconds until missing pieces are asked for again, at first and at most."""
+"""Seconds until missing pieces are requested again, at first and at most."""
 _PATIENCE = 6
-"""Questions in vain after which another member is asked."""
+"""Requests without an answer before another member gets them."""
 _FORGET = 1.0
 """Seconds after the last question that a state is kept."""
 
@@ -64,7 +63,7 @@ class Snapshot:
             line = Line(int(era), (str(host), int(number)), int(identity))
             version, chain, state = int(head["version"]), int(head["chain"]), end + 1 + 4 * int(head["bases"])
         except (KeyError, TypeError) as error:
-            raise ValueError(f"no snapshot: {error}") from error
+            raise ValueError(f"not a snapshot: {error}") from error
         bases = np.frombuffer(data[end + 1 : state], ">u4").tolist()
         return cls(line, version, chain, bases, data[state:])
 
@@ -75,23 +74,23 @@ class Giver:
     def __init__(self, port: Port, mtu: int, manifest: list[str]) -> None:
         self.served = 0
         """Snapshots that were begun."""
-        self._port, self._size = port, 4 * largest(mtu)
+        self._port, self._size = port, 4 * wire.packet_values(mtu)
         self._manifest = "\n".join(manifest).encode()
         self._state = b""
         self._checksum = 0
         self._version: int | None = None
-        """Of the state that is kept."""
+        """Version of the state that is kept."""
         self._last = 0.0
 
     @property
     def version(self) -> int | None:
-        """Of the state that others are taking now."""
+        """Version of the state that others are taking now."""
         if self._version is not None and self._port.now() > self._last + _FORGET:
             self._version, self._state = None, b""
         return self._version
 
     def forget(self) -> None:
-        """What is kept counts no more."""
+        """Drop what is kept."""
         self._version, self._state = None, b""
 
     def give(
@@ -105,26 +104,26 @@ class Giver:
         """Answer a question; ``state`` makes version and bytes of the state as it is now.
 
         One that is kept is given as long as it is ``good`` to begin with; only a ``member`` gives one.
-        Raises struct.error for what is no question.
+        Raises struct.error for a datagram of another kind.
         """
-        asked = wire.Fetch.unpack(datagram)
-        if asked.what == What.MANIFEST:
-            self._send(source, What.MANIFEST, 0, self._manifest, zlib.crc32(self._manifest), asked)
+        request = wire.Fetch.unpack(datagram)
+        if request.what == What.MANIFEST:
+            self._send(source, What.MANIFEST, 0, self._manifest, zlib.crc32(self._manifest), request)
             return
         if not member:
             return
-        if self.version is None or (asked.piece == 0 and not good(self.version)):
+        if self.version is None or (request.piece == 0 and not good(self.version)):
             self._version, self._state = state()
             self._checksum = zlib.crc32(self._state)
             self.served += 1
         self._last = self._port.now()
         assert self._version is not None
-        self._send(source, What.SNAPSHOT, self._version, self._state, self._checksum, asked)
+        self._send(source, What.SNAPSHOT, self._version, self._state, self._checksum, request)
 
     def _send(
-        self, to: Address, what: What, version: int, whole: bytes, checksum: int, asked: wire.Fetch
+        self, to: Address, what: What, version: int, whole: bytes, checksum: int, request: wire.Fetch
     ) -> None:
-        for number in range(asked.piece, asked.piece + min(asked.pieces, _WINDOW)):
+        for number in range(request.piece, request.piece + min(request.pieces, _WINDOW)):
             start = number * self._size
             if start >= max(len(whole), 1):
                 break
@@ -145,14 +144,14 @@ class Taker:
     _pieces: dict[int, bytes] = field(default_factory=dict)
     _due: float = 0.0
     _tries: int = 0
-    _asked: int = 0
-    """Pieces below this number were asked for."""
+    _requested: int = 0
+    """Pieces below this number have been requested."""
 
     def tick(self, now: float) -> float:
         """Ask for what is missing, when it is due."""
         if now >= self._due:
             self._tries += 1
-            self._asked = self._first()
+            self._requested = self._first()
             self._ask(now)
         return self._due
 
@@ -166,7 +165,7 @@ class Taker:
         self.giver, self._tries, self._due = giver, 0, self.port.now()
 
     def take(self, datagram: memoryview, source: Address) -> bytes | None:
-        """A piece; returns the whole with the last one. Raises struct.error for what is no piece."""
+        """A piece; returns the whole with the last one. Raises struct.error for another datagram."""
         piece = wire.Piece.unpack(datagram)
         if source != self.giver or piece.what != self.what:
             return None
@@ -175,10 +174,10 @@ class Taker:
         if whole != self._whole:
             if piece.piece != 0:
                 if self._whole is not None:  # which is kept there no longer
-                    self._whole, self._pieces, self._asked = None, {}, 0
+                    self._whole, self._pieces, self._requested = None, {}, 0
                     self._ask(self.port.now())
                 return None
-            self._whole, self._pieces, self._size, self._asked = whole, {}, len(body), 1
+            self._whole, self._pieces, self._size, self._requested = whole, {}, len(body), 1
         self._tries = 0
         self._pieces.setdefault(piece.piece, body)
         count = self._count()
@@ -187,7 +186,7 @@ class Taker:
             if len(joined) == piece.length and zlib.crc32(joined) == piece.checksum:
                 return joined
             self._whole, self._pieces = None, {}  # begin again
-        elif len(self._pieces) >= self._asked - _WINDOW // 2:
+        elif len(self._pieces) >= self._requested - _WINDOW // 2:
             self._ask(self.port.now())
         return None
 
@@ -205,7 +204,7 @@ class Taker:
     def _ask(self, now: float) -> None:
         version = 0 if self._whole is None else self._whole[0]
         pieces = 1 if self._whole is None else _WINDOW
-        message = wire.Fetch(wire.Talk.FETCH, self.what, version, self._asked, pieces)
+        message = wire.Fetch(wire.Talk.FETCH, self.what, version, self._requested, pieces)
         self.port.send(self.giver, message.pack())
-        self._asked += pieces
+        self._requested += pieces
         self._due = now + min(_AGAIN * 2.0**self._tries, _LONGEST)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from olaf.segments import Vector, payload
+from olaf.transport.segments import Vector, payload
 
 
 class Trained(Protocol):
@@ -15,7 +15,7 @@ class Trained(Protocol):
 
     @property
     def manifest(self) -> list[str]:
-        """Lines that say what is trained and how; members with another one are refused."""
+        """Lines that describe what is trained and how; members with other lines are refused."""
 
     @property
     def weights(self) -> Vector:
@@ -28,7 +28,7 @@ class Trained(Protocol):
         """Weights and the optimiser's state."""
 
     def load(self, state: bytes) -> None:
-        """As another member saved them; raises ValueError for what is no such state."""
+        """As another member saved them; raises ValueError for bytes that are not a state."""
 
 
 class Descent:

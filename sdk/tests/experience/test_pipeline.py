@@ -18,7 +18,7 @@ from olaf.experience.pipeline import Accumulated, Moments, Pace, advantages
 from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, Transfer
 from olaf.experience.writer import Writer
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 from tests.experience.parts import FORK, shared, start
 from tests.network import Lossy
 
@@ -63,7 +63,7 @@ def test_accumulated_parts_are_the_full_batch_in_any_order(order: list[int], see
 def test_a_batch_is_not_overfilled() -> None:
     whole = Accumulated(4)
     assert whole.add(np.ones(2), 3) is None
-    with pytest.raises(ValueError, match="2 rows of a batch of 4 that has 3"):
+    with pytest.raises(ValueError, match="2 rows do not fit into a batch of 4 that has 3"):
         whole.add(np.ones(2), 2)
     mean = whole.add(np.ones(2), 1)
     assert mean is not None and mean.tolist() == [0.5, 0.5]
@@ -143,7 +143,7 @@ def test_experience_leaves_the_link_to_updates() -> None:
     assert pace.share == pytest.approx(0.2)
     pace.status(4, 4)
     assert pace.share == 0.01
-    with pytest.raises(ValueError, match="kept free"):
+    with pytest.raises(ValueError, match="shares"):
         Pace(1.0, reserve=1.0)
 
 

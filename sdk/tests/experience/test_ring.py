@@ -1,7 +1,8 @@
-"""The ring: what is written is read whole, whoever dies."""
+"""The ring: rows are read complete, whichever process dies."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.experience.parts import WIDE, kill, rows, shared, start, whole
 BOTH = pytest.mark.parametrize("joint", [True, False])
 
 
-def test_rows_are_gathered_as_they_were_written_also_after_the_ring_wrapped() -> None:
+def test_rows_are_gathered_as_written_after_a_wrap() -> None:
     ring = Ring(WIDE, 10, 2)
     writer = Writer(ring, 1)
     for start_at, count in ((0, 7), (7, 6), (13, 10)):
@@ -59,7 +60,7 @@ def test_rows_are_read_where_they_lie_also_where_they_wrap(joint: bool) -> None:
             ring.views(1, begin, stop)
 
 
-def test_each_key_has_a_counter_so_that_keys_can_come_one_after_the_other() -> None:
+def test_each_key_has_a_counter() -> None:
     ring = Ring(WIDE, 8)
     writer, data = Writer(ring, 0), rows(0, 0, 5)
     assert writer.write(
@@ -82,7 +83,7 @@ def test_episodes_are_numbered() -> None:
 
 
 @BOTH
-def test_what_follows_is_not_stored_twice_and_found_across_the_end_of_the_block(joint: bool) -> None:
+def test_a_successor_is_stored_once_and_found_across_a_wrap(joint: bool) -> None:
     ring = Ring(layout({"obs": 2, "reward": ()}, following="obs", joint=joint), 6, 2)
     writer = Writer(ring, 0)
     for episode in range(3):
@@ -98,15 +99,66 @@ def test_what_follows_is_not_stored_twice_and_found_across_the_end_of_the_block(
     assert ring.closing(np.zeros(6, int), np.arange(3, 9)).tolist() == [False, False, True] * 2
 
 
-def test_an_episode_must_be_closed_where_what_follows_is_the_next_row() -> None:
+def test_an_episode_must_be_closed_if_the_next_row_follows() -> None:
     writer = Writer(Ring(layout({"obs": 1}, following="obs"), 6), 0)
     with pytest.raises(ValueError, match="ends within"):
         writer.write({"obs": np.zeros((2, 1))}, end=TERMINATED)
-    with pytest.raises(ValueError, match="nothing to finish"):
+    with pytest.raises(ValueError, match="cannot finish an episode"):
         writer.finish(obs=[0.0])
     writer.write({"obs": np.zeros((1, 1))}, end=CUT)
     with pytest.raises(ValueError, match="finish it"):
         writer.write({"obs": np.zeros((1, 1))})
+
+
+def test_the_successor_of_a_dead_writer_sees_an_open_episode() -> None:
+    ring = Ring(layout({"obs": 1}, following="obs"), 6)
+    dead = Writer(ring, 0)
+    dead.write({"obs": np.zeros((1, 1))}, end=TERMINATED)
+    dead.close()
+    writer = Writer(ring, 0)
+    assert writer.unfinished
+    assert writer.finish(obs=[0.0])
+    assert not writer.unfinished
+    assert writer.write({"obs": np.zeros((1, 1))})
+
+
+@pytest.mark.parametrize(
+    ("written", "options", "why"),
+    [
+        ({"act": [1.7]}, {}, "act: int64 cannot hold"),
+        ({"act": [1 + 2j]}, {}, "act: int64 cannot hold"),
+        ({"flag": [300]}, {}, "flag: uint8 cannot hold"),
+        ({"flag": [-1]}, {}, "flag: uint8 cannot hold"),
+        ({"reward": [1e300]}, {}, "reward: float32 cannot hold"),
+        ({"reward": [1j]}, {}, "reward: float32 cannot hold"),
+        ({"reward": [1.0]}, {"end": 9}, "GOES_ON, TERMINATED or CUT"),
+        ({"reward": [1.0]}, {"version": -1}, "a version from 0 on"),
+    ],
+)
+def test_a_writer_refuses_what_a_row_cannot_hold(
+    written: dict[str, Any], options: dict[str, int], why: str
+) -> None:
+    ring = Ring(layout({"act": ((), "i8"), "flag": ((), "u1"), "reward": ()}), 8)
+    writer = Writer(ring, 0)
+    with pytest.raises(ValueError, match=why):
+        writer.write(written, **options)
+    assert writer.write({"act": [2**40], "flag": [True], "reward": [7]})
+    assert ring.column("act")[0] == 2**40
+
+
+def test_a_writer_is_of_one_side_of_a_fork() -> None:
+    with shared(WIDE, 8) as (ring, _):
+        writer = Writer(ring, 0)
+        child = os.fork()
+        if child == 0:
+            try:
+                writer.write({"act": np.zeros(1)})
+            except Taken:
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert writer.write({"act": np.zeros(1)})
 
 
 def test_a_joint_row_is_the_critics_input_without_a_copy() -> None:
@@ -165,22 +217,27 @@ def test_a_block_has_one_writer_at_a_time() -> None:
             Writer(Ring.open(name), 0)
         writer.close()
         Writer(ring, 0).close()
-    with pytest.raises(ValueError, match="actor 2 of a ring of 2"):
+    with pytest.raises(ValueError, match="no actor 2, only 2"):
         Writer(ring, 2)
 
 
-def test_what_is_wrong_with_a_ring_is_said(tmp_path: Any) -> None:
+def test_what_is_wrong_with_a_ring_is_reported(tmp_path: Any) -> None:
     with pytest.raises(RingError, match="1 rows"):
         Ring(WIDE, 1)
     with pytest.raises(RingError, match="no ring"):
         Ring.open("never-made")
     (tmp_path / "other").write_bytes(bytes(5000))
-    with pytest.raises(RingError, match="is no ring"):
+    with pytest.raises(RingError, match="is not a ring"):
         Ring.open(str(tmp_path / "other"))
+    Ring(WIDE, 8, name=str(tmp_path / "cut"))
+    for size in (5000, 20):
+        os.truncate(tmp_path / "cut", size)
+        with pytest.raises(RingError, match="unlink it and make it again"):
+            Ring.open(str(tmp_path / "cut"))
     with shared(WIDE, 8) as (ring, name):
         with pytest.raises(RingError, match="is there already"):
             Ring(WIDE, 8, name=name)
-        with pytest.raises(RingError, match="make it with most=2"):
+        with pytest.raises(RingError, match="with most=2"):
             ring.grow(2)
     writer = Writer(Ring(WIDE, 8), 0)
     with pytest.raises(ValueError, match="no key speed"):
@@ -213,7 +270,7 @@ def test_a_ring_grows_while_others_write() -> None:
             assert whole(ring.gather(*places), *places)
 
 
-def test_a_writer_that_is_killed_leaves_no_torn_row_and_another_goes_on() -> None:
+def test_a_killed_writer_leaves_no_torn_row() -> None:
     random = np.random.default_rng(1)
     with shared(WIDE, 64) as (ring, name):
         for _ in range(25):
@@ -237,7 +294,7 @@ def _read_on(name: str) -> None:
             ring.gather(np.zeros(8, int), np.arange(ring.count()[0] - 8, ring.count()[0]))
 
 
-def test_a_reader_that_is_killed_holds_nobody_up() -> None:
+def test_a_killed_reader_blocks_no_other() -> None:
     with shared(WIDE, 64) as (ring, name):
         writer = Writer(ring, 0)
         writer.write(rows(0, 0, 20))

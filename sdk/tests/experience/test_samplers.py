@@ -201,7 +201,7 @@ def test_correlated_rows_are_worth_fewer() -> None:
     assert measured < 130
 
 
-def test_rows_that_were_overwritten_while_they_were_gathered_are_drawn_again() -> None:
+def test_rows_overwritten_while_gathered_are_drawn_again() -> None:
     ring = played((307,), False)
 
     class Racing(Uniform):
@@ -222,7 +222,7 @@ def test_rows_that_were_overwritten_while_they_were_gathered_are_drawn_again() -
     assert (draw.positions >= ring.first()[0]).all() and len(batch) == 32
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
+def test_what_cannot_be_drawn_is_reported() -> None:
     ring = Ring(layout({"x": ()}), 8)
     random = np.random.default_rng(1)
     for sampler in (Uniform(ring, random), Prioritised(ring, random)):
@@ -231,7 +231,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
     Writer(ring, 0).write({"x": np.zeros(3)})
     with pytest.raises(IndexError, match="no 4 rows"):
         Runs(ring, 4, random).draw(8)
-    with pytest.raises(ValueError, match="8 rows in runs of 3"):
+    with pytest.raises(ValueError, match="8 rows are not a multiple of runs of 3"):
         Runs(ring, 3, random).draw(8)
 
 

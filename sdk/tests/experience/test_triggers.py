@@ -1,4 +1,4 @@
-"""Triggers: each row in one firing, whoever dies; time without drift; table 3 of ARTOS as configuration."""
+"""Triggers: each row in one firing after any death; time without drift; table 3 of ARTOS as configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from olaf.experience.ratio import SampleToInsertRatio
 from olaf.experience.ring import REFUSE, Ring
 from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer
 from olaf.experience.writer import Writer
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 from tests.experience.parts import WIDE, kill, rows, shared, start, whole
 from tests.network import Lossy
 
@@ -215,7 +215,7 @@ def test_time_fires_by_the_wall_clock_and_does_not_drift() -> None:
     assert bound.due() == pytest.approx(start + (periods + 1) * seconds, abs=1e-9)
 
 
-def test_time_that_nobody_looked_at_is_not_lost() -> None:
+def test_periods_without_a_check_are_not_lost() -> None:
     trigger = Time("sync", 0.5, 10.0)
     assert not trigger.check(10.4) and trigger.due() == 10.5
     assert trigger.check(12.3)
@@ -234,7 +234,7 @@ def test_a_new_object_fires_once() -> None:
     assert firing is not None and firing.version == 2 and trigger.take() is None
 
 
-def test_a_transfer_sends_all_actors_first_stage_before_any_second() -> None:
+def test_a_transfer_sends_all_first_stages_before_a_second() -> None:
     ring = Ring(SMALL, 8, 2)
     trigger = Transfer(ring, "send", (("reward",), ("x",)), 3)
     for actor in range(2):
@@ -271,8 +271,8 @@ TABLE_3: dict[str, dict[str, Any]] = {
 def test_table_3_is_configuration_alone() -> None:
     """Two actors play four steps in each of four seconds; the weights are published after each full batch."""
     ring = Ring(SMALL, 64, 2, objects={"weights": 1})
-    told: queues.SimpleQueue[Firing] = queues.SimpleQueue()
-    to: dict[str, Passer] = {"learner": queue(told), "actors": queue(told)}
+    passed: queues.SimpleQueue[Firing] = queues.SimpleQueue()
+    to: dict[str, Passer] = {"learner": queue(passed), "actors": queue(passed)}
     bound = bind(ring, TABLE_3, to)
     writers = [Writer(ring, actor) for actor in range(2)]
     fired: dict[str, int] = dict.fromkeys(TABLE_3, 0)
@@ -281,8 +281,8 @@ def test_table_3_is_configuration_alone() -> None:
             fill(writer, 4, version=second)
             ring.version = second
             bound.check(second)
-        while not told.empty():
-            firing = told.get()
+        while not passed.empty():
+            firing = passed.get()
             fired[firing.trigger] += 1
             bound.triggers[firing.trigger].done(firing)
             if firing.trigger == "full batch update":

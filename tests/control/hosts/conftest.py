@@ -11,9 +11,9 @@ from olafctl.control.deploy import Outcome, deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, all_names, folder_of
-from olafctl.ports import interfaces
-from olafctl.ports.namespace import within
+from olafctl.network import interfaces
 from olafctl.targets import testbeds
+from olafswitch.ports.namespace import within
 
 BED = Path(__file__).parent / "testbed.yaml"
 SOON = 60.0

@@ -17,7 +17,7 @@ from scapy.utils import RawPcapNgReader
 from olafctl.control.deploy import find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort, open_host_port
 from tests.control.hosts.conftest import SOON, bring_up, needs_interfaces
 
 TO_RIGHT = bytes.fromhex("02000a000302") + bytes(6) + b"\x88\xb5"
@@ -42,7 +42,7 @@ def capturing(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
     line = [sys.executable, "-m", "olafctl", "capture", *words]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        assert b"Ctrl-C" in (said := process.stderr.readline()), said
+        assert b"Ctrl-C" in (printed := process.stderr.readline()), printed
         yield process
 
 
@@ -71,14 +71,14 @@ def read(file: Any) -> list[tuple[bytes, Any]]:
         return list(reader)
 
 
-def test_a_capture_ended_by_ctrl_c_holds_every_frame_with_its_time_and_port(lab: str, tmp_path: Path) -> None:
+def test_a_capture_ended_by_ctrl_c_holds_every_frame(lab: str, tmp_path: Path) -> None:
     file = tmp_path / "right.pcapng"
     with capturing("right", "-w", str(file)) as process:
         begin = time.time_ns()
         frames = pass_frames(5)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=SOON)
-    assert (process.returncode, said.decode()) == (0, "5 frames captured, 0 lost\n")
+        _, printed = process.communicate(timeout=SOON)
+    assert (process.returncode, printed.decode()) == (0, "5 frames captured, 0 lost\n")
     seen = read(str(file))
     assert [frame for frame, _ in seen] == frames
     for _, about in seen:
@@ -91,8 +91,8 @@ def test_several_ports_to_standard_output_until_a_count(lab: str) -> None:
         pytest.skip("at a UNIX socket only what leaves the pipeline is heard")
     with capturing("left", "5", "-w", "-", "-c", "6") as process:
         frames = pass_frames(3)
-        output, said = process.communicate(timeout=SOON)
-    assert (process.returncode, said.decode()) == (0, "6 frames captured, 0 lost\n")
+        output, printed = process.communicate(timeout=SOON)
+    assert (process.returncode, printed.decode()) == (0, "6 frames captured, 0 lost\n")
     found = read(io.BytesIO(output))
     for name, direction in ((b"left", 2), (b"right", 1)):
         mine = [(frame, about) for frame, about in found if about.ifname == name]
@@ -122,14 +122,14 @@ def test_wireshark_finds_the_file_sound(lab: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
-        (("middle", "-w", "-"), "no port 'middle'"),
+        (("middle", "-w", "-"), "port 'middle' does not exist"),
         (("left", "-w", "/no/such/folder/file"), "/no/such/folder/file: cannot be written: No such file"),
     ],
 )
-def test_what_cannot_be_captured_is_told(lab: str, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_captured_is_reported(lab: str, words: tuple[str, ...], printed: str) -> None:
     line = [sys.executable, "-m", "olafctl", "capture", *words]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode in (1, 2)
-    assert said in done.stderr
+    assert printed in done.stderr

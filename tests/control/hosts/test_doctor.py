@@ -30,7 +30,7 @@ def examined(host: str, *options: str) -> dict[str, dict[str, Any]]:
 
 
 @needs_interfaces
-def test_it_tells_a_known_worker_from_a_wrong_port_and_from_a_stranger(state: Path) -> None:
+def test_it_distinguishes_workers_wrong_ports_and_strangers(state: Path) -> None:
     bring_up("lab")
     serve = ["olafctl", "server", str(BED), "--policy", "plain"]
     with subprocess.Popen(

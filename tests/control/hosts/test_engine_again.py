@@ -14,12 +14,12 @@ from olafctl import paths
 from olafctl.control.deploy import deploy
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import OlafError
-from olafctl.ports import interfaces, ip
+from olafctl.network import interfaces, ip
 from olafctl.targets import processes, registry, testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import pack, unpack
 from olafctl.wire.layouts import OLAF, FrameType
+from olafswitch.errors import OlafError
 from tests.control.hosts.conftest import BED, SOON, bring_up, exec_line, needs_interfaces, udp
 from tests.control.hosts.test_lifecycle import killed_while_ip_works
 
@@ -131,7 +131,7 @@ def test_programs_train_on_whichever_process_of_bmv2_was_killed(process: int, st
 
 
 @needs_interfaces
-def test_programs_train_on_when_another_target_takes_the_engines_place(state: Path) -> None:
+def test_programs_train_on_after_a_change_of_target(state: Path) -> None:
     if missing := registry.get("bmv2").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     with training(bed(), "red0") as going_on:
@@ -162,7 +162,7 @@ def test_a_changed_testbed_touches_what_changed_only(state: Path) -> None:
 
 
 @needs_interfaces
-def test_an_interface_that_was_deleted_is_made_again_below_a_running_program(state: Path) -> None:
+def test_a_deleted_interface_is_made_again_below_its_program(state: Path) -> None:
     with training(bed(), "red0") as going_on:
         before = going_on.version()
         ip.run(["link", "delete", "dev", interfaces.interface_of(folder_of("lab"), "p1")])
@@ -189,7 +189,7 @@ def test_a_deploy_that_fails_leaves_the_programs(state: Path) -> None:
 
 @needs_interfaces
 @pytest.mark.parametrize("held", [6, 9])
-def test_a_deploy_that_is_killed_at_work_on_ports_and_hosts_leaves_the_programs(
+def test_a_deploy_killed_at_ports_and_hosts_leaves_the_programs(
     held: int, state: Path, tmp_path: Path
 ) -> None:
     """The 5th … 7th call of ``ip`` make the port again, the 8th … 10th the host's interface."""

@@ -49,7 +49,7 @@ class Training:
             "0.2",
         ]
         self._start("ps", "-m", "olafctl", "server", str(BED), *options, "--report", "1000")
-        assert "listening" in self.said("ps", time.monotonic() + PATIENCE)
+        assert "listening" in self.next_line("ps", time.monotonic() + PATIENCE)
 
     def start_worker(self, host: str) -> None:
         self._start(host, str(WORKER), "10.0.0.254:20300", "3.0")
@@ -61,7 +61,7 @@ class Training:
         )
         self._stack.callback(self.programs[host].kill)
 
-    def said(self, host: str, until: float) -> str:
+    def next_line(self, host: str, until: float) -> str:
         """The next line of a program, which is killed at ``until`` (monotonic) if it says nothing."""
         program = self.programs[host]
         assert program.stdout is not None
@@ -72,7 +72,7 @@ class Training:
         finally:
             timer.cancel()
             timer.join()
-        assert line, f"{host} ended, or said nothing for too long"
+        assert line, f"{host} ended, or printed nothing for too long"
         return line
 
     def kill(self, host: str) -> None:
@@ -80,13 +80,13 @@ class Training:
         self.programs[host].wait()
 
     def goes_on(self) -> dict[str, Any]:
-        """Wait until both workers have weights that are so many versions newer; the last that one said."""
+        """Wait until both workers have weights that are so many versions newer; the last that one printed."""
         since = time.monotonic()
         until = since + PATIENCE
         for host in ("red0", "red1"):
             first: int | None = None
             while True:
-                now: dict[str, Any] = json.loads(self.said(host, until))
+                now: dict[str, Any] = json.loads(self.next_line(host, until))
                 assert now["at"] < until, f"{host} is at version {now['version']}, after {first}"
                 if now["at"] < since:
                     continue
@@ -103,7 +103,7 @@ class Training:
         for host in ("red0", "red1"):
             lines = 0
             while lines < 10:
-                now = json.loads(self.said(host, until))
+                now = json.loads(self.next_line(host, until))
                 lines += now["at"] >= since
                 assert now["blocked"] < 1.0
 

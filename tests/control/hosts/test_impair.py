@@ -1,4 +1,4 @@
-"""Links that are late or lossy: as the kernel's netem is told, and refused where there is none."""
+"""Links that are late or lossy: as the kernel's netem gets them, and refused without netem."""
 
 import os
 import time
@@ -8,9 +8,9 @@ import pytest
 
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import BadInput
-from olafctl.ports import interfaces, netem
+from olafctl.network import interfaces, netem
 from olafctl.targets import testbeds
+from olafswitch.errors import BadInput
 from tests.control.hosts.conftest import BED, bring_up, needs_interfaces, udp
 
 IMPAIRED = ("name: right}", "name: right, impair: {delay: 20 ms, jitter: 1 ms, loss: 0.5 %}}")
@@ -42,17 +42,17 @@ def test_both_ends_of_the_veth_are_impaired(
     finally:
         netem.why_not.cache_clear()
     folder = folder_of("lab")
-    said = "root netem limit 1000000 delay 20000.000us 1000.000us loss 0.500000%"
-    told = [line for line in (tmp_path / "notes").read_text().splitlines() if "olaf-try" not in line]
-    assert told == [
-        f"qdisc replace dev {interfaces.interface_of(folder, 'p5')} {said}",
-        f"-n {interfaces.namespace_of(folder)} qdisc replace dev right {said}",
+    text = "root netem limit 1000000 delay 20000.000us 1000.000us loss 0.500000%"
+    seen = [line for line in (tmp_path / "notes").read_text().splitlines() if "olaf-try" not in line]
+    assert seen == [
+        f"qdisc replace dev {interfaces.interface_of(folder, 'p5')} {text}",
+        f"-n {interfaces.namespace_of(folder)} qdisc replace dev right {text}",
     ]
     destroy(Store(folder))
 
 
 @needs_interfaces
-def test_where_there_is_no_netem_nothing_is_started(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_netem_nothing_is_started(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netem, "why_not", lambda: "the kernel has no netem (CONFIG_NET_SCH_NETEM)")
     with pytest.raises(
         BadInput, match=r"port 5: cannot be impaired: the kernel has no netem .*take impair out"

@@ -12,9 +12,9 @@ from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import BadInput, OlafError
-from olafctl.ports import interfaces, ip
+from olafctl.network import interfaces, ip
 from olafctl.targets import processes
+from olafswitch.errors import BadInput, OlafError
 from tests.control.hosts.conftest import BED, bring_up, exec_line, needs_interfaces, udp
 
 
@@ -55,7 +55,7 @@ def test_a_host_that_was_lost_is_missed_and_made_again(state: Path) -> None:
 
 
 @needs_interfaces
-def test_hosts_say_nothing_while_packets_are_tested_in_their_name(state: Path) -> None:
+def test_hosts_are_silent_while_packets_are_tested_in_their_name(state: Path) -> None:
     bring_up("lab")
     folder = folder_of("lab")
     with udp(folder, "left") as sender, udp(folder, "right") as receiver:
@@ -119,7 +119,7 @@ def assert_destroy_leaves_nothing(folder: Path) -> None:
 
 @needs_interfaces
 @pytest.mark.parametrize("held", [10, 18])
-def test_after_a_kill_amid_a_deploy_nothing_is_left_or_all_is_completed(
+def test_after_a_kill_amid_a_deploy_nothing_or_all_is_there(
     held: int, state: Path, tmp_path: Path, bed: Path
 ) -> None:
     """From its 10th call on ``ip`` makes the hosts, from the 18th on with their interfaces."""
@@ -134,9 +134,7 @@ def test_after_a_kill_amid_a_deploy_nothing_is_left_or_all_is_completed(
 
 
 @needs_interfaces
-def test_after_a_kill_of_everything_and_of_the_destroy_nothing_is_left(
-    state: Path, tmp_path: Path, bed: Path
-) -> None:
+def test_after_a_kill_of_everything_nothing_is_left(state: Path, tmp_path: Path, bed: Path) -> None:
     bring_up("lab")
     folder = folder_of("lab")
     with subprocess.Popen(exec_line("lab", "left", "sleep", "1000")) as program:
@@ -145,7 +143,7 @@ def test_after_a_kill_of_everything_and_of_the_destroy_nothing_is_left(
         for process in processes.of(folder):
             if process.name() != "sleep":
                 process.kill()
-        killed_while_ip_works(4, tmp_path, "destroy", "lab")
+        killed_while_ip_works(4, tmp_path, "destroy", "--deployment", "lab")
         assert interfaces.left_of(folder)
         assert_destroy_leaves_nothing(folder)
         program.wait()

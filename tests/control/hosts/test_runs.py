@@ -13,7 +13,7 @@ import pytest
 
 from olafctl.control.hosts import deployed
 from olafctl.control.store import folder_of
-from olafctl.ports.namespace import within
+from olafswitch.ports.namespace import within
 from tests.control.hosts.conftest import SOON, bring_up, needs_interfaces
 from tests.targets.conftest import why_not
 
@@ -21,7 +21,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf import ParameterServer, Worker
 from olaf.policies import Plain
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 
 VALUES = 1400
 FOUR_SEGMENTS = [
@@ -35,7 +35,7 @@ def port(name: str, host: str, address: str) -> UdpPort:
 
 
 @needs_interfaces
-def test_updates_merged_on_their_way_and_acks_reach_kernel_sockets(state: Path) -> None:
+def test_updates_merged_on_their_way_reach_kernel_sockets(state: Path) -> None:
     if reason := why_not("twin"):
         pytest.skip(reason)
     bring_up("runs", SLOW, *FOUR_SEGMENTS)

@@ -14,7 +14,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.control.store import all_names
-from olafctl.ports import interfaces, ip
+from olafctl.network import interfaces, ip
 from olafctl.targets import registry
 from tests.control.hosts.conftest import BED, SOON, needs_interfaces
 
@@ -43,36 +43,36 @@ def cases(report: Path) -> int:
     reason=f"the target bmv2 needs network interfaces: {interfaces.why_not()}",
 )
 def test_packet_tests_in_ci(tmp_path: Path) -> None:
-    code, said = run("ci.sh", BED, tmp_path / "reports", "-k", "test_multicast")
-    assert code == 0, said
+    code, output = run("ci.sh", BED, tmp_path / "reports", "-k", "test_multicast")
+    assert code == 0, output
     assert cases(tmp_path / "reports" / "twin.xml") == 4
     if registry.get("bmv2").missing():
-        assert "bmv2: skipped" in said
+        assert "bmv2: skipped" in output
     else:
         assert cases(tmp_path / "reports" / "bmv2.xml") == 4
-    assert "destroyed hosts" in said
+    assert "destroyed hosts" in output
     assert all_names() == ()
 
 
 def test_ci_keeps_the_first_exit_code(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(BED.read_text().replace("slots: 8", "slots: 0"))
-    code, said = run("ci.sh", wrong, tmp_path)
-    assert (code, f"{wrong}:4: engine.slots: 0 is out of range" in said) == (2, True)
+    code, output = run("ci.sh", wrong, tmp_path)
+    assert (code, f"{wrong}:4: engine.slots: 0 is out of range" in output) == (2, True)
 
 
 @pytest.mark.parametrize("script", ["ci.sh", "soak.sh", "lab-engine.sh", "lab-worker.sh"])
 def test_a_script_without_arguments_says_which_it_takes(script: str) -> None:
-    code, said = run(script)
-    assert (code, f"usage: {script}" in said) == (2, True)
+    code, output = run(script)
+    assert (code, f"usage: {script}" in output) == (2, True)
 
 
 @needs_interfaces
 def test_a_soak_of_one_round() -> None:
-    code, said = run("soak.sh", BED, 0, "-k", "test_multicast")
-    assert code == 0, said
-    assert said.count("500 updates sent") == 4
-    assert "round 1: all workers trained" in said
+    code, output = run("soak.sh", BED, 0, "-k", "test_multicast")
+    assert code == 0, output
+    assert output.count("500 updates sent") == 4
+    assert "round 1: all workers trained" in output
     assert all_names() == ()
 
 
@@ -92,7 +92,7 @@ def link() -> Iterator[tuple[str, str, str]]:
 
 @contextmanager
 def ended(process: "subprocess.Popen[str]") -> Iterator[None]:
-    """The script is told to end when the test has failed, or it would be waited for."""
+    """The script gets a signal when the test has failed, or the test would wait for it."""
     try:
         yield
     except BaseException:
@@ -108,7 +108,7 @@ def test_a_lab_of_two_machines(link: tuple[str, str, str]) -> None:
     line = [str(SCRIPTS / "lab-engine.sh"), str(BED), "tor2", near, *server]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as engine, ended(engine):
         assert engine.stdout is not None
-        assert any("serving" in said for said in engine.stdout)
+        assert any("serving" in output for output in engine.stdout)
         worker = [str(SCRIPTS / "lab-worker.sh"), far, "10.0.1.1", "10.0.0.254"]
         program = [sys.executable, str(SAMPLES / "worker.py"), "10.0.0.254", "20300", "50"]
         inside = ["ip", "netns", "exec", machine]
@@ -126,9 +126,9 @@ def test_a_lab_of_two_machines(link: tuple[str, str, str]) -> None:
 
 
 @needs_interfaces
-def test_a_lab_at_a_port_that_is_not_there_is_told_and_removed() -> None:
-    code, said = run("lab-engine.sh", BED, "nowhere", "lo", "true")
-    assert (code, "nowhere is no port" in said, "Traceback" in said) == (1, True, False)
+def test_a_lab_at_a_missing_port_is_reported_and_removed() -> None:
+    code, output = run("lab-engine.sh", BED, "nowhere", "lo", "true")
+    assert (code, "nowhere is no port" in output, "Traceback" in output) == (1, True, False)
     assert all_names() == ()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
 from olafctl.control.store import Store, folder_of
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import processes
 from olafctl.wire.frames import pack, unpack
 from olafctl.wire.layouts import OLAF, STATUS, Flag, FrameType
@@ -24,7 +24,7 @@ SERVER = ("10.0.0.254", 20300)
 """The parameter server's address, in each of them."""
 
 
-def test_updates_reach_the_server_and_acks_the_cluster_and_no_one_else(state: Path) -> None:
+def test_updates_reach_only_the_server_acks_only_the_cluster(state: Path) -> None:
     for name in NAMES:
         bring_up(name)
     with ExitStack() as stack:

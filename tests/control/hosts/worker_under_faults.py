@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import olaf
-from olaf.port import Address, Bytes, Party
-from olaf.udp import UdpPort
+from olaf.transport.port import Address, Bytes, Party
+from olaf.transport.udp import UdpPort
 
 VALUES = 300
 LOST = 0.3

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.daemon.kept import kept
+from tests.daemon.deployment import kept
 from tests.daemon.several_engines.tree import TESTBED, Tree
 
 

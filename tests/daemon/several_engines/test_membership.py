@@ -15,17 +15,17 @@ import pytest
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
 from olafctl.daemon.site import Deployment
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4runtime.entities import Lpm, TableEntry
-from olafctl.p4runtime.session import Change
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import unpack
 from olafctl.wire.scapy_layers import Olaf
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4runtime.entities import Lpm, TableEntry
+from olafswitch.p4runtime.session import Change
 from tests.daemon.conftest import behind_its_back
-from tests.daemon.kept import ENGINE, KEY, worker
+from tests.daemon.deployment import ENGINE, KEY, worker
 from tests.daemon.several_engines.tree import ISWITCH, LEFT, OLAF, RIGHT, Tree
 from tests.daemon.test_checking import until
 
@@ -34,7 +34,7 @@ def contents(deployed: Tree) -> tuple[Any, Any]:
     return deployed.against(deployed.testbed), deployed.differences()
 
 
-def test_it_begins_with_what_a_deploy_programs_each_engine_with_its_own_mode(deployed: Tree) -> None:
+def test_it_begins_with_each_engines_own_mode(deployed: Tree) -> None:
     """`home` has no mode and no reward rule of its own: each engine's own counts."""
     assert contents(deployed) == ([], [])
     settings = {name: queue.settings()[0].settings for name, queue in deployed.queues().items()}
@@ -43,24 +43,24 @@ def test_it_begins_with_what_a_deploy_programs_each_engine_with_its_own_mode(dep
 
 
 @pytest.mark.parametrize("port", [LEFT, RIGHT, 1])
-def test_a_worker_joins_by_message_from_behind_any_engine_and_leaves_nothing(tree: Tree, port: int) -> None:
+def test_a_worker_joins_behind_any_engine_and_leaves_nothing(tree: Tree, port: int) -> None:
     tree.client.call("CreateCluster", name="red", key=KEY)
-    told = tree.ask(port, worker(1), Action.JOIN, cluster="red")
-    assert told["reason"] == Reason.OK
+    seen = tree.ask(port, worker(1), Action.JOIN, cluster="red")
+    assert seen["reason"] == Reason.OK
     [status] = tree.client.call("GetStatus").deployments
     parents = {LEFT: "left", RIGHT: "right", 1: "root"}
     assert [each.parent for each in status.workers if each.cluster == "red"] == [parents[port]]
     tree.settle()
     if port != 1:
-        tree.update(port, worker(1), told["epoch"], 5, 1.5)
+        tree.update(port, worker(1), seen["epoch"], 5, 1.5)
         assert tree.arrived() == (1, 1.5)
-        tree.ack(worker(1), told["epoch"], 5)
+        tree.ack(worker(1), seen["epoch"], 5)
         answered = Olaf(tree.heard(port))
         assert (answered.seq, answered.flags & 2) == (5, 2)  # a queue's status is in it
     assert tree.ask(port, worker(1), Action.LEAVE, cluster="red")["reason"] == Reason.OK
 
 
-def test_members_at_two_engines_are_combined_at_the_root_and_each_gets_one_ack(tree: Tree) -> None:
+def test_members_at_two_engines_are_combined_at_the_root(tree: Tree) -> None:
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", worker(1), LEFT)
     epoch = tree.join("red", worker(2), RIGHT)
@@ -82,13 +82,13 @@ def test_members_at_two_engines_are_combined_at_the_root_and_each_gets_one_ack(t
     assert tree.silent(RIGHT)
 
 
-def test_rounds_over_engines_follow_joins_and_leaves_and_are_reset_everywhere(tree: Tree) -> None:
+def test_rounds_over_engines_follow_joins_leaves_and_resets(tree: Tree) -> None:
     tree.client.call("CreateCluster", name="rounds", mode=ISWITCH, key=KEY)
     places = {1: LEFT, 2: LEFT, 3: RIGHT}
-    told = [tree.ask(port, worker(n), Action.JOIN, cluster="rounds") for n, port in places.items()]
-    assert [each["reason"] for each in told] == [Reason.OK] * 3
-    assert (told[2]["threshold"], told[2]["server_addr"]) == (3, int(IPv4Address(ENGINE[1])))
-    epoch = told[0]["epoch"]
+    seen = [tree.ask(port, worker(n), Action.JOIN, cluster="rounds") for n, port in places.items()]
+    assert [each["reason"] for each in seen] == [Reason.OK] * 3
+    assert (seen[2]["threshold"], seen[2]["server_addr"]) == (3, int(IPv4Address(ENGINE[1])))
+    epoch = seen[0]["epoch"]
 
     def contribute(round_: int, *members: int) -> None:
         for n in members:
@@ -153,17 +153,17 @@ def test_an_objective_over_several_queues_is_refused(tree: Tree) -> None:
         tree.client.call("CreateCluster", name="red", objective="peak<=20ms", period=10**7)
 
 
-def test_addresses_that_engines_use_among_themselves_and_ports_of_links_are_refused(tree: Tree) -> None:
+def test_addresses_of_engines_and_ports_of_links_are_refused(tree: Tree) -> None:
     with pytest.raises(BadInput, match="among themselves"):
         tree.client.call("Join", cluster="home", ip="240.0.1.2", port=LEFT)
-    with pytest.raises(BadInput, match="no front port 13"):
+    with pytest.raises(BadInput, match="front port 13 does not exist"):
         tree.client.call("Join", cluster="home", ip="10.0.1.9", port=13)
 
 
-def test_each_engines_queue_is_told(tree: Tree) -> None:
-    told = tree.client.call("GetQueues").queues
-    assert [each.engine for each in told] == ["root", "left", "right"]
-    for queue in told:
+def test_each_engines_queue_gets_the_change(tree: Tree) -> None:
+    seen = tree.client.call("GetQueues").queues
+    assert [each.engine for each in seen] == ["root", "left", "right"]
+    for queue in seen:
         assert {"slots", "in_updates"} <= {count.name for count in queue.registers}
 
 
@@ -190,9 +190,7 @@ def test_killed_engines_come_back_with_the_membership(deployed: Tree) -> None:
     assert tree.against(tree.testbed) == []
 
 
-def test_a_restarted_daemon_repairs_what_others_changed_at_lower_engines(
-    deployed: Tree, tmp_path: Path
-) -> None:
+def test_a_restarted_daemon_repairs_changes_at_lower_engines(deployed: Tree, tmp_path: Path) -> None:
     """In tables and settings, also by its periodic check. Last: another daemon takes over."""
     deployed.client.call("CreateCluster", name="red", mode=ISWITCH, key=KEY)
     deployed.join("red", worker(1), RIGHT)

@@ -9,12 +9,12 @@ from scapy.layers.l2 import Ether
 
 from olafctl.wire.scapy_layers import Olaf
 from tests.daemon.conftest import DEADLINE
-from tests.daemon.kept import KEY, worker
+from tests.daemon.deployment import KEY, worker
 from tests.daemon.several_engines.tree import LEFT, OLAF, RIGHT, Tree
 from tests.daemon.test_checking import until
 
 
-def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree: Tree) -> None:
+def test_a_worker_moves_to_another_engine_without_a_loss(tree: Tree) -> None:
     """It is moved, or joins again behind another port, while it and another member send."""
     tree.client.call("CreateCluster", name="red", mode=OLAF, key=KEY)
     tree.join("red", worker(2), LEFT)
@@ -45,7 +45,7 @@ def test_a_worker_moves_to_another_engine_and_no_update_or_ack_goes_astray(tree:
             counted += Olaf(bytes(Ether(got)[UDP].payload)).count
 
 
-def test_every_update_is_accounted_for_while_a_worker_changes_engine_and_cluster(tree: Tree) -> None:
+def test_every_update_of_a_moving_worker_is_accounted_for(tree: Tree) -> None:
     """Another sends without pause; updates arrive, are replaced by newer ones, or find a queue full."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)
@@ -105,7 +105,7 @@ def test_every_update_is_accounted_for_while_a_worker_changes_engine_and_cluster
     assert tree.running.stats()["losses"] == losses
 
 
-def test_what_waits_for_the_old_cluster_while_a_worker_changes_it_arrives_whole(tree: Tree) -> None:
+def test_what_waits_while_a_worker_moves_arrives_whole(tree: Tree) -> None:
     """Another member's update is in it, and it bears the address of the one that moves."""
     for name in ("red", "blue"):
         tree.client.call("CreateCluster", name=name, mode=OLAF, key=KEY)

@@ -14,7 +14,6 @@ from olafctl.control.desired import desired
 from olafctl.control.plan import plan
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
-from olafctl.ports.host import HostPort, open_host_port
 from olafctl.targets.interface import Registers, Running
 from olafctl.testbed.model import Testbed
 from olafctl.wire import control
@@ -22,8 +21,9 @@ from olafctl.wire.control import Action
 from olafctl.wire.frames import Values, unpack
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
 from olafctl.wire.scapy_layers import Olaf
+from olafswitch.ports.host import HostPort, open_host_port
 from tests.daemon.conftest import DEADLINE, watching
-from tests.daemon.kept import SERVER, Host, Kept, frame, message
+from tests.daemon.deployment import SERVER, Host, Kept, frame, message
 from tests.daemon.test_checking import until
 
 TESTBED = """

@@ -1,10 +1,10 @@
-"""``olafctl bench control``, small."""
+"""``olaflab bench control``, small."""
 
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.targets import registry
 from olaflab.daemon import scale
+from olafswitch.errors import BadInput
 from tests.shells import shell_python
 
 

@@ -59,7 +59,7 @@ def test_it_finds_an_order_exactly_when_there_is_one(history: list[Call]) -> Non
     assert (violations(history) == []) == has_an_order(history)
 
 
-def test_hundreds_of_unknown_outcomes_that_end_with_their_daemons_are_searched() -> None:
+def test_hundreds_of_unknown_outcomes_are_searched() -> None:
     chance, state, clock = random.Random(3), "", 0
     history: list[Call] = []
     for _ in range(200):

@@ -6,7 +6,7 @@ from olafctl.targets import registry
 from olaflab.daemon import hostile
 
 
-def test_hostile_messages_and_calls_are_refused_and_change_nothing() -> None:
+def test_hostile_messages_and_calls_change_nothing() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     report = hostile.run(messages=100, joins=6, rate=5000, seed=2, progress=print, turn=1.0)

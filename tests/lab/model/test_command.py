@@ -1,4 +1,4 @@
-"""``olafctl simulate`` as an operator meets it."""
+"""``olaflab simulate`` as an operator meets it."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from olafctl.errors import BadInput
 from olaflab.cli.simulate import command
+from olafswitch.errors import BadInput
 
 BUSY = ("nine-clusters", "--period", "1us", "--rate", "40Gb/s", "--frame-bytes", "256", "--duration", "1ms")
 
@@ -93,7 +93,7 @@ def test_the_table_shows_ages_and_losses() -> None:
         (("nine-clusters", "--period", "0ns"), "--period"),
         ((*BUSY, "--warm-up", "2ms"), "warm-up"),
         ((*BUSY, "--rate", "fast"), "--rate"),
-        ((*HOPS, "--rate", "sw9=1Mb/s"), "no engine is called 'sw9'"),
+        ((*HOPS, "--rate", "sw9=1Mb/s"), "engine 'sw9' does not exist"),
         (("laptop", "--period", "1us", "--frame-bytes", "9000"), "a slot holds"),
         ((*BUSY, "--frame-bytes", "10"), "frames of 10 bytes"),
     ],

@@ -7,9 +7,9 @@ from math import inf
 import pytest
 from click.testing import CliRunner
 
-from olafctl.errors import BadInput
 from olaflab.cli.gain import command
 from olaflab.model.gain import Job, Spread, Way, gain, spread
+from olafswitch.errors import BadInput
 
 MS = 1_000_000
 JOB = Job(300, 10 * MS, 3, 6, 10_000_000, 8, 0.1, 1500)
@@ -44,12 +44,12 @@ def test_a_run_without_an_age_is_older_than_any() -> None:
 
 
 def test_the_commands_own_example_has_an_age() -> None:
-    (example,) = (line for line in (command.help or "").splitlines() if "olafctl gain" in line)
-    said = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3", "--json"])
-    outcomes = json.loads(said.output)["outcomes"]
+    (example,) = (line for line in (command.help or "").splitlines() if "olaflab gain" in line)
+    result = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3", "--json"])
+    outcomes = json.loads(result.output)["outcomes"]
     assert len(outcomes) == 3 and all(outcome["age"]["highest"] for outcome in outcomes)
-    said = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3"])
-    assert "of about the same age. More than 8 slots help" in said.output
+    result = CliRunner().invoke(command, [*example.split()[2:], "--seeds", "3"])
+    assert "of about the same age. More than 8 slots help" in result.output
 
 
 def test_an_idle_link_gains_nothing() -> None:
@@ -64,20 +64,20 @@ def test_a_large_model_travels_in_segments() -> None:
     assert replace(job, mtu=9022).segments == 5
 
 
-def test_transmission_control_holds_back_where_more_indices_send_than_slots() -> None:
+def test_transmission_control_holds_back_beyond_the_slots() -> None:
     outcome = gain(replace(JOB, clusters=16)).outcomes[Way.CONTROL]
     assert outcome.held.lowest > 0.1
 
 
 def test_the_verdict_is_in_words_and_in_json() -> None:
     options = ["--values", "300", "--interval", "10ms", "--workers", "3", "--clusters", "6"]
-    said = CliRunner().invoke(command, [*options, "--rate", "10Mb/s"])
-    assert said.exit_code == 0
-    assert "Yes: FIFO loses" in said.output
-    said = CliRunner().invoke(command, [*options, "--rate", "10Mb/s", "--json"])
-    assert json.loads(said.output)["congested"] is True
-    said = CliRunner().invoke(command, [*options, "--rate", "1Gb/s"])
-    assert "Little to gain" in said.output
+    result = CliRunner().invoke(command, [*options, "--rate", "10Mb/s"])
+    assert result.exit_code == 0
+    assert "Yes: FIFO loses" in result.output
+    result = CliRunner().invoke(command, [*options, "--rate", "10Mb/s", "--json"])
+    assert json.loads(result.output)["congested"] is True
+    result = CliRunner().invoke(command, [*options, "--rate", "1Gb/s"])
+    assert "Little to gain" in result.output
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olaflab.model.iterations import Approach, Job, Network, Software, run
+from olafswitch.errors import BadInput
 
 NETWORK = Network()
 DELAY = NETWORK.delay
@@ -21,7 +21,7 @@ def time(job: Job) -> float:
     return float(run(job).updates[0])
 
 
-def test_a_parameter_server_takes_every_frame_in_and_gives_one_to_each() -> None:
+def test_a_parameter_server_answers_every_frame_with_one() -> None:
     """A link, four frames into the server, four out, and a link."""
     assert time(ONE) == pytest.approx((1 + 4 + 4 + 1) * FRAME + 4 * DELAY)
 
@@ -66,13 +66,13 @@ def test_a_message_handled_whole_waits_for_its_last_byte() -> None:
     assert flowing < whole - once
 
 
-def test_an_asynchronous_server_is_three_updates_ahead_of_four_workers() -> None:
+def test_a_server_is_three_updates_ahead_of_four_workers() -> None:
     found = run(replace(ONE, approach=Approach.SERVER_ASYNC, compute=1e6, iterations=400))
     assert found.staleness[3] > 390 and found.discarded == 0
     assert found.period == pytest.approx((1e6 + 4 * (FRAME + DELAY)) / 4, rel=0.02)
 
 
-def test_a_server_that_serves_in_turn_takes_a_worker_s_whole_exchange() -> None:
+def test_a_serial_server_finishes_each_workers_exchange() -> None:
     software = Software(message=1e6)
     job = replace(
         ONE, approach=Approach.SERVER_ASYNC, compute=1e5, iterations=100, software=software, in_turn=True

@@ -1,4 +1,4 @@
-"""The event-level model next to ns-3 on OLAF's table 2; long: ``olafctl bench simulate --ns3 100``."""
+"""The event-level model next to ns-3 on OLAF's table 2; long: ``olaflab bench simulate --ns3 100``."""
 
 from importlib import metadata, util
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
 
-from olafctl.errors import MissingTool
 from olaflab.model.agreement.ns3.compare import compare
-from olaflab.paper import table2
+from olaflab.papers.olaf import table2
+from olafswitch.errors import MissingTool
 
 SECOND = 10**9
 

@@ -32,7 +32,7 @@ OF_ROUNDS = {f"dropped_{why}" for why in ("member", "duplicate", "late", "supers
 
 
 class Golden:
-    """The golden model, told of whole updates instead of cycles."""
+    """The golden model, given whole updates instead of cycles."""
 
     def __init__(self) -> None:
         self._queue = GoldenQueue(Geometry(indices=CLUSTERS, slots=SLOTS, beats=4))
@@ -230,7 +230,7 @@ def test_nothing_leaves_an_empty_queue_and_one_leaves_at_a_time(rules: Rules) ->
     assert rules.leave()
 
 
-def test_the_newest_of_a_merged_frame_is_told_across_the_wrap_of_gen_time(rules: Rules) -> None:
+def test_a_merged_frame_has_its_newest_across_gen_time_wrap(rules: Rules) -> None:
     rules.offer(Update(0, 1, 1, (1 << 48) - 5, 128))
     assert rules.offer(Update(0, 2, 2, 5, 128)) == "merged"
     merged = rules.begin()

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl.errors import BadInput
 from olafctl.verify import aom
 from olafctl.verify.question.system import Cluster, System
 from olafctl.verify.simulation.engine import simulate
@@ -17,6 +16,7 @@ from olafctl.verify.simulation.schedule import Schedule, Update
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source, Trace
+from olafswitch.errors import BadInput
 
 US, SECOND = 1_000, 10**9
 IDLE = 40
@@ -56,8 +56,8 @@ def test_an_update_takes_its_beats_the_link_and_the_delays() -> None:
     assert cluster.mean_peak == 100 * US + 630 + IDLE
 
 
-def test_a_jumbo_frame_takes_142_beats_and_nine_cycles_through_an_idle_engine() -> None:
-    """`olafctl bench queue` counts 600 ns from the first beat in to the last one out, which takes 4."""
+def test_a_jumbo_frame_takes_142_beats_and_nine_cycles() -> None:
+    """`olaflab bench queue` counts 600 ns from the first beat in to the last one out, which takes 4."""
     scenario = Scenario((Engine("e"),), (source(0, size=9036, period=SECOND),))
     assert receptions(run(scenario, SECOND // 2, record=True)) == [(0, 0, 604, 1)]
 
@@ -68,7 +68,7 @@ def test_an_input_takes_one_update_after_the_other() -> None:
     assert np.diff(times).tolist() == [64, 64]
 
 
-def test_what_waits_is_replaced_by_its_worker_and_merged_with_others_until_it_begins_to_leave() -> None:
+def test_waiting_updates_are_replaced_and_merged_until_leaving() -> None:
     """Departures 10 µs apart: cluster 1 waits behind cluster 0, and meets its own updates meanwhile."""
     scenario = Scenario(
         (Engine("e", rate=rate(10 * US)),),
@@ -105,7 +105,7 @@ def test_one_engine_serves_clusters_of_both_modes() -> None:
     assert result.engines["e"]["appended"] == 6
 
 
-def test_a_frame_merged_by_one_engine_is_merged_again_by_the_next_and_never_replaced() -> None:
+def test_a_merged_frame_is_merged_again_and_never_replaced() -> None:
     engines = (
         Engine("a", rate=rate(10 * US), link=Link("c")),
         Engine("b", rate=rate(10 * US), link=Link("c")),
@@ -185,7 +185,7 @@ def random_scenario(pick: random.Random) -> Scenario:
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 3000))
-def test_the_ages_are_those_of_the_definition_that_all_of_olaf_shares(seed: int, warm_up: int) -> None:
+def test_the_ages_equal_the_shared_definition(seed: int, warm_up: int) -> None:
     """And no update is unaccounted for, or the run would have failed."""
     duration = 20_000 * US
     result = run(random_scenario(random.Random(seed)), duration, warm_up=warm_up * US, record=True)
@@ -235,9 +235,7 @@ def periodic_workers(pick: random.Random) -> tuple[System, tuple[Source, ...], S
 
 
 @pytest.mark.parametrize(("second", "dropped"), [(996, 1), (1000, 0)])
-def test_a_link_has_room_for_what_leaves_the_engine_when_the_frame_before_was_sent(
-    second: int, dropped: int
-) -> None:
+def test_a_link_has_room_once_the_frame_before_was_sent(second: int, dropped: int) -> None:
     """The first frame leaves the engine at 40 ns and the link at 1040."""
     engine = Engine("e", link=Link(rate=512e6, capacity=1))
     result = run(Scenario((engine,), (source(0), source(1, phase=second))), 90 * US)
@@ -329,7 +327,7 @@ def test_a_trace_says_of_which_segment_an_update_is() -> None:
         ({"segment": np.array([0])}, "segments of shape (1,)"),
         ({"segment": np.array([0, 2])}, "segments 0 … 2, its model has 2"),
         ({"segment": np.array([-1, 0])}, "segments -1 … 0"),
-        ({"segment": None}, "which of 2 segments"),
+        ({"segment": None}, "does not give an update's segment, of 2"),
         ({"engine": "x"}, "engine 'x', which does not exist"),
         ({"time": np.array([1, 0])}, "descend"),
         ({"size": 63}, "frames of 63 bytes"),

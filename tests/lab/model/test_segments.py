@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source
 from olaflab.segments import ages_of_oldest_segment
+from olafswitch.errors import BadInput
 
 US, SECOND = 1_000, 10**9
 
@@ -48,7 +48,7 @@ def test_a_models_age_is_that_of_its_oldest_segment(seed: int) -> None:
         assert cluster.average_age == expected
 
 
-def test_an_update_of_three_segments_is_three_frames_and_each_is_merged_by_itself() -> None:
+def test_an_update_of_three_segments_is_three_frames() -> None:
     engine = Engine("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
     sources = tuple(Source(0, worker, "e", SECOND, phase=worker * US, size=64) for worker in range(2))
     result = run(Scenario((engine,), sources, segments={0: 3}), 100 * US, record=True)
@@ -58,7 +58,7 @@ def test_an_update_of_three_segments_is_three_frames_and_each_is_merged_by_itsel
     assert result.receptions.count.tolist() == [1, 2, 2, 1]  # the first was leaving when the second came
 
 
-def test_each_update_begins_with_the_segment_after_the_last_ones_first() -> None:
+def test_each_update_begins_one_segment_later() -> None:
     engine = Engine("e", slots=8, rate=64 * 8 * SECOND / (10 * US))
     sources = (
         Source(0, 0, "e", 100 * US, phase=0, size=64),

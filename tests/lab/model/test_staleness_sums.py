@@ -6,11 +6,12 @@ from contextlib import closing
 from functools import partial
 
 import numpy as np
-from olaf import ParameterServer, wire
+from olaf import ParameterServer
 from olaf.policies import Asynchronous
-from olaf.port import Run
-from olaf.segments import Segments
-from olaf.virtual import VirtualNetwork
+from olaf.transport import wire
+from olaf.transport.port import Run
+from olaf.transport.segments import Segments
+from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode

@@ -1,6 +1,6 @@
 """The event-level model against the Verilated OlafQueue: the same arrivals, to the cycle.
 
-The long run is ``olafctl bench simulate --agreement 1000000``.
+The long run is ``olaflab bench simulate --agreement 1000000``.
 """
 
 import pytest

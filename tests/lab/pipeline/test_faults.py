@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from olafctl.ports import interfaces
-from olafctl.ports.transport import Transport
+from olafctl.network import interfaces
 from olafctl.targets import testbeds
 from olaflab.pipeline import faults
+from olafswitch.ports.transport import Transport
 
 KINDS = [Transport.UNIX, Transport.VETH]
 

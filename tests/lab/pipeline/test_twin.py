@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets.bmv2.target import TARGET
 from olaflab.pipeline.twin import Interleaved, Rate, interleaved
 
@@ -36,7 +36,7 @@ def test_every_frame_over_veths_comes_out(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-    line = [sys.executable, "-m", "olafctl", "bench", "twin", "--frames", "200"]
+    line = [sys.executable, "-m", "olaflab", "bench", "twin", "--frames", "200"]
     line += ["--runs", "2", "--seconds", "0.1", "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -55,7 +55,7 @@ def test_bmv2s_switches_alone_pass_every_frame_too(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
-    line = [sys.executable, "-m", "olafctl", "bench", "twin", "--frames", "200", "--compare", "bmv2"]
+    line = [sys.executable, "-m", "olaflab", "bench", "twin", "--frames", "200", "--compare", "bmv2"]
     done = subprocess.run(
         [*line, "--runs", "1", "--seconds", "0.1", "--json"], capture_output=True, text=True, check=False
     )

@@ -34,8 +34,6 @@ def test_rounds_take_a_link_up_the_queue_and_a_link_down(library: Path) -> None:
 
 
 @pytest.mark.parametrize("racks", [(4,), (3, 1), (3, 3, 3, 3)])
-def test_the_event_level_model_is_the_verilated_queue_to_the_nanosecond(
-    library: Path, racks: tuple[int, ...]
-) -> None:
+def test_the_event_level_model_equals_the_verilated_queue(library: Path, racks: tuple[int, ...]) -> None:
     found = compare(library, SIZE, racks)
     assert found.modelled == found.verilated

@@ -1,6 +1,6 @@
 """Random traffic: the Verilated queue, the one in C++ and the golden model agree on every byte and counter.
 
-The long run is ``olafctl bench conform``: 200,000 frames.
+The long run is ``olaflab bench conform``: 200,000 frames.
 """
 
 from dataclasses import replace
@@ -10,16 +10,16 @@ import pytest
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olaflab.queue import conform
+from olaflab.queue.clockless import ClocklessQueue, build_clockless
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained
 from olaflab.queue.model import Instant, QueueModel
-from olaflab.queue.told import ToldQueue, build_told
 from olaflab.queue.traffic import Frame, Traffic
 
 
 def test_every_byte_and_every_counter_agree() -> None:
-    coverage = conform.run(frames=16_000, per_seed=1_000)
-    assert coverage.frames >= 16_000
+    coverage = conform.run(frames=22_400, per_seed=1_400)
+    assert coverage.frames >= 22_400
     rare = {rule for rule in coverage.unmet if rule.startswith("repaired ")}
     assert set(coverage.unmet) <= rare
 
@@ -53,19 +53,19 @@ def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("what", ["byte", "status", "counter"])
 def test_a_difference_of_the_queue_in_cpp_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     geometry = Geometry()
-    told = ToldQueue(build_told(geometry))
+    clockless = ClocklessQueue(build_clockless(geometry))
     with QueueModel(build_queue(geometry)) as model:
-        comparison = Comparison(model, geometry, told)
+        comparison = Comparison(model, geometry, clockless)
         traffic = Traffic(3, geometry, 4, 100)
         for _ in range(50):
             comparison.offer(*traffic.frame())
-        update, status, counter = told.next_update, told.status, told.counter
+        update, status, counter = clockless.next_update, clockless.status, clockless.counter
         if what == "byte":
-            monkeypatch.setattr(told, "next_update", lambda: (update()[0], b"wrong"))
+            monkeypatch.setattr(clockless, "next_update", lambda: (update()[0], b"wrong"))
         elif what == "status":
-            monkeypatch.setattr(told, "status", lambda: (status()[0] + 1, 0, 0, 0))
+            monkeypatch.setattr(clockless, "status", lambda: (status()[0] + 1, 0, 0, 0))
         else:
-            monkeypatch.setattr(told, "counter", lambda name: counter(name) + (name == "merged"))
+            monkeypatch.setattr(clockless, "counter", lambda name: counter(name) + (name == "merged"))
         with pytest.raises(Unexplained, match=r"in C\+\+"):
             comparison.settle()
             comparison.check_counters()
@@ -82,7 +82,7 @@ def test_the_golden_model_objects_to_what_cannot_be(impossible: str) -> None:
         GoldenQueue(Geometry()).at(_instant(5, **{impossible: True}))
 
 
-def test_a_frame_longer_than_it_declares_may_wait_for_a_blocked_output() -> None:
+def test_an_overlong_frame_may_wait_for_a_blocked_output() -> None:
     """In this seed one is still to be offered when the output is blocked; that is no difference."""
     geometry = Geometry()
     with QueueModel(build_queue(geometry)) as model:

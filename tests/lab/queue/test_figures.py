@@ -1,4 +1,4 @@
-"""The figures the design promises, on fewer frames than ``olafctl bench queue`` takes."""
+"""The figures the design promises, on fewer frames than ``olaflab bench queue`` takes."""
 
 import pytest
 

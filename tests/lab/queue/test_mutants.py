@@ -1,6 +1,7 @@
-"""Small defects in the Verilog: random traffic finds them. ``olafctl bench mutants`` tries many more."""
+"""Small defects in the Verilog: random traffic finds them. ``olaflab bench mutants`` tries many more."""
 
-from olaflab.queue.mutants import operators, score
+from olafctl.queue import verilog
+from olaflab.queue.mutants import operators, schema, score
 from olaflab.queue.mutants.equivalent import ARGUMENTS
 from olaflab.queue.mutants.operators import Mutant
 
@@ -17,10 +18,10 @@ module example (input wire clk, input wire [3:0] a, output reg b);
 endmodule
 """
 NAMED = (
-    ("olaf_ingress.v", "sticky removal", "torn", "(inner && 1'b0) || incomplete"),
+    ("olaf_ingress.v", "sticky removal", "torn", "(!first && 1'b0) || incomplete"),
     ("olaf_bypass.v", "boundary", "refuse", "room <= ("),
-    ("olaf_enqueue.v", "connective", "f_was_locked", "f_locked && f_locks"),
-    ("olaf_enqueue.v", "sticky removal", "d_locked", "1'b0 || d_locks"),
+    ("olaf_lock.v", "connective", "f_was_locked", "f_locked && f_locks"),
+    ("olaf_lock.v", "sticky removal", "d_locked", "1'b0 || leaves"),
     ("olaf_registers.v", "connective", "write", "s_axil_awvalid || s_axil_wvalid"),
     ("olaf_dequeue.v", "dropped assignment", "updates_turn", "updates_turn"),
     ("olaf_fp32_add.v", "connective", "overflowed", "&& (TOWARDS < 0"),
@@ -30,6 +31,27 @@ NAMED = (
 A hole in a frame that is forgotten, an exact fit that is refused, a lock that is forgotten while an update
 stalls on its way to its decision, a write for which the address alone has come, a turn that outlives a reset,
 a bound of rewards that is infinite where the exact one is not.
+"""
+EDGES = (
+    (
+        "olaf_windows.v",
+        "near <= ",
+        "~|after_highest[NUMBER_BITS-1:PLACE_BITS+1]",
+        "~|after_highest[NUMBER_BITS-1:PLACE_BITS]",
+    ),
+    ("olaf_windows.v", ":          ", "{WIDTH{1'b0}}", "earlier"),
+    ("olaf_decide.v", "else if (", "halted", "halted && !stale"),
+    ("olaf_command.v", "assign applied = acts && !(discards && may_depart) && ", "!learning", "1'b1"),
+    (
+        *("olaf_command.v", "get_newest <= newest & "),
+        *("{(`OLAF_OLAF_POLICY_WIDTH + 1){newest[`OLAF_OLAF_POLICY_WIDTH]}}", "{17{1'b1}}"),
+    ),
+)
+"""Of a window's edges and of what an index learns, in the hands of commands: found in one seed.
+
+A jump by exactly the window's width that forgets the highest number, a longer one that keeps the window, a
+halted index that counts stale updates, a command that acts while a version is learnt, and a version that GET
+shows although it is forgotten.
 """
 
 
@@ -51,7 +73,7 @@ def test_mutants_change_one_thing_each() -> None:
     assert not [after for _, _, after in found if "2 + 1" in after or "4'd4" in after]
 
 
-def test_the_choice_is_the_same_for_the_same_seed_and_spread_over_all_files() -> None:
+def test_the_choice_repeats_by_seed_over_all_files() -> None:
     chosen = score.choose(60, 5)
     assert chosen == score.choose(60, 5) != score.choose(60, 6)
     assert len({mutant.file for mutant in chosen}) >= 20
@@ -78,4 +100,16 @@ def of_names(names: tuple[tuple[str, str, str, str], ...]) -> list[Mutant]:
 
 def test_the_defects_that_once_went_unseen_are_found() -> None:
     found = score.run(of_names(NAMED), seeds=40, geometries=score.GEOMETRIES[:1])
+    assert [verdict.mutant.name for verdict in found.survivors] == []
+
+
+def test_defects_at_the_edges_fall_with_the_first_seed() -> None:
+    sources = schema.mutable(verilog.sources(score.GEOMETRIES[0]))
+    mutants = []
+    for file, ahead, before, after in EDGES:
+        assert sources[file].count(ahead + before) == 1
+        at = sources[file].index(ahead + before) + len(ahead)
+        line = sources[file].count("\n", 0, at) + 1
+        mutants.append(Mutant(file, line, "edge", ahead, at, at + len(before), before, after))
+    found = score.run(mutants, seeds=1, geometries=score.GEOMETRIES[:1])
     assert [verdict.mutant.name for verdict in found.survivors] == []

@@ -1,17 +1,17 @@
 """Numbered sums over links that lose, double and reorder frames; the run itself checks every result.
 
-The long run is ``olafctl bench numbered``: 100,000 contributions.
+The long run is ``olaflab bench conform --lossy 100000``.
 """
 
 from pathlib import Path
 
 import pytest
 
-from olafctl.errors import OlafError
 from olafctl.queue.registers import Command
 from olafctl.queue.verilate import build_queue
 from olaflab.queue import numbered
 from olaflab.queue.model import QueueModel
+from olafswitch.errors import OlafError
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_every_result_is_exact_and_no_number_is_missing(library: Path, racks: in
 
 
 def test_a_number_that_begins_again_is_found(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a RESET that nobody asked for."""
+    """As after an unrequested RESET."""
     settle, seen = QueueModel.settle, 0
 
     def disturbed(self: QueueModel, limit: int) -> int:

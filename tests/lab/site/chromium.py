@@ -70,13 +70,13 @@ class Tab:
 
     def failed(self) -> list[str]:
         """What the page wrote to the console as errors, and what could not be loaded."""
-        told = []
+        reported = []
         for event in self.events:
             if event.get("method") == "Runtime.exceptionThrown":
-                told.append(event["params"]["exceptionDetails"]["text"])
+                reported.append(event["params"]["exceptionDetails"]["text"])
             if event.get("method") == "Network.loadingFailed":
-                told.append(event["params"]["errorText"])
-        return told
+                reported.append(event["params"]["errorText"])
+        return reported
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._unread:

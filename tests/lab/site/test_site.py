@@ -12,8 +12,9 @@ from click import Context
 from olafctl import paths
 from olafctl.cli.main import olafctl
 from olafctl.daemon.api import olaf_pb2
-from olafctl.errors import OlafError
+from olaflab.main import olaflab
 from olaflab.site import build, classes, commands, contents, daemon_api, p4runtime
+from olafswitch.errors import OlafError
 from tests.lab.site.chromium import Tab, tab
 
 PHONE, DESKTOP = 360, 1280
@@ -58,17 +59,22 @@ def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_every_command_has_a_page() -> None:
-    listed = {f"reference/commands/{name}" for name in olafctl.list_commands(Context(olafctl))}
     pages = commands.pages()
-    assert set(pages) == {*listed, "reference/olafctl"}
-    assert "## olafctl cluster create" in pages["reference/commands/cluster"]
-    assert "`--mode" in pages["reference/commands/cluster"]
+    for group in (olafctl, olaflab):
+        listed = {f"reference/{group.name}/{name}" for name in group.list_commands(Context(group))}
+        assert {f"reference/{group.name}", *listed} <= set(pages)
+    assert "## olafctl cluster create" in pages["reference/olafctl/cluster"]
+    assert "`--mode" in pages["reference/olafctl/cluster"]
 
 
 def test_every_public_class_of_the_sdk_has_a_page() -> None:
     pages = classes.pages()
-    torch = {"Link", "attach"}  # not imported here: they need torch
-    homes = {getattr(olaf, name).__module__ for name in set(olaf.__all__) - torch} | {"olaf.optimizer"}
+    classes_of = (olaf.ParameterServer, olaf.Replica, olaf.Worker)
+    homes = {each.__module__ for each in classes_of} | {
+        "olaf.torch.link",
+        "olaf.policies",
+        "olaf.distributed",
+    }
     assert {f"reference/python/{name}" for name in homes} <= set(pages)
 
 

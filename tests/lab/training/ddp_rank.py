@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from olaf import wire
-from olaf.address import host_port
 from olaf.errors import NoAnswer
-from olaf.port import Address, Bytes, Party, Run
 from olaf.rounds import Rounds
-from olaf.udp import UdpPort
+from olaf.transport import wire
+from olaf.transport.address import host_port
+from olaf.transport.port import Address, Bytes, Party, Run
+from olaf.transport.udp import UdpPort
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS = 25
@@ -102,7 +102,7 @@ def main() -> None:
     torch.set_num_threads(1)
     ports: list[LossyPort] = []
     importlib.import_module("olaf.distributed")  # registers the backend
-    sockets: Any = importlib.import_module("olaf.udp")
+    sockets: Any = importlib.import_module("olaf.transport.udp")
 
     def make(share: float, local: Address) -> LossyPort:
         ports.append(LossyPort(local, share))

@@ -25,10 +25,10 @@ from olaf.errors import ActorFailed
 from olaf.errors import OlafError as SdkError
 from ray.cluster_utils import Cluster
 
-from olafctl.errors import BadInput
 from olaflab.cli.train import command
 from olaflab.training import network
 from olaflab.training.head import Crew, Head
+from olafswitch.errors import BadInput
 
 VALUES = network.parameters(9)
 WEIGHTS = network.initial(np.random.default_rng(1), 9)
@@ -95,7 +95,7 @@ def test_actors_of_a_ray_cluster_play_what_is_played_here(cluster: Any) -> None:
         assert away.held.seconds(CPU, time.monotonic()) > 0
 
 
-def test_actors_play_on_the_first_node_with_a_core_and_go_on_where_one_is_lost(cluster: Any) -> None:
+def test_actors_play_on_a_free_node_and_survive_its_loss(cluster: Any) -> None:
     (second,) = cluster.worker_nodes
     held, given = Held(), [1]
     brought: list[tuple[int, int, str]] = []

@@ -21,8 +21,8 @@ from click import UsageError
 from olaf.elastic import CPU, GPU, Held, Pool, stopped
 from olaf.experience import Ring
 from olaf.experience.cursors import Cursor
-from olaf.virtual import VirtualNetwork, Wire
-from olaf.wire import OlafStatus
+from olaf.transport.virtual import VirtualNetwork, Wire
+from olaf.transport.wire import OlafStatus
 
 from olafctl.control import serving
 from olafctl.targets.testbeds import load
@@ -82,7 +82,7 @@ def trained(lab: Lab, crew: Crew, wire: bool) -> Trained:
 
 
 @pytest.mark.parametrize("wire", [False, True], ids=["twin", "wire"])
-def test_a_training_of_heads_repeats_to_the_byte_and_accounts_for_every_second(lab: Lab, wire: bool) -> None:
+def test_a_training_of_heads_repeats_to_the_byte(lab: Lab, wire: bool) -> None:
     crew = Crew(2, 4, block=16, every=2, learners=1)
     first, again = trained(lab, crew, wire), trained(lab, crew, wire)
     assert first.steps == again.steps
@@ -140,11 +140,11 @@ def test_actors_of_stable_updates_are_awake_when_they_are_wanted() -> None:
     assert ends[-1].cpu > 20 * 4 * 1.4 * 0.99  # who is awake early holds its core, too
 
 
-def test_a_network_that_holds_updates_lets_fewer_actors_play_more_turns() -> None:
-    asked: list[float] = []
+def test_a_congested_network_lets_fewer_actors_play_more() -> None:
+    waits: list[float] = []
 
     def admit(seconds: float) -> bool:
-        asked.append(seconds)
+        waits.append(seconds)
         return seconds >= 3.0
 
     with head(Crew(4, 4, block=8), admit=admit) as one:
@@ -155,7 +155,7 @@ def test_a_network_that_holds_updates_lets_fewer_actors_play_more_turns() -> Non
         one.took(more.turns, 4.0, 0.5)
         _, refused = one.play(WEIGHTS, IDLE, 1.0)
     assert [(each.actors, each.turns) for each in (first, held, more)] == [(4, 1), (2, 2), (3, 2)]
-    assert asked == [5.0, 2.5]  # two turns of 2 s and 1 s; one of 2 s and 0.5 s
+    assert waits == [5.0, 2.5]  # two turns of 2 s and 1 s; one of 2 s and 0.5 s
     assert (refused.actors, refused.blocks) == (3, 4)
     assert one.limit.refused == 1
 
@@ -169,7 +169,7 @@ def test_the_parts_gradients_have_the_whole_ones_mean() -> None:
     assert np.abs(mean - whole).max() <= 1e-5 * np.abs(whole).max()
 
 
-def test_processes_play_what_is_played_in_virtual_time_and_sleep_while_the_learner_learns() -> None:
+def test_processes_play_as_in_virtual_time_and_sleep_meanwhile() -> None:
     crew = Crew(2, 2, block=8)
     with head(crew) as virtual, head(crew, f"heads-{os.getpid()}") as wall:
         for _ in range(2):

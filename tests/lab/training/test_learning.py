@@ -88,13 +88,13 @@ def check(cluster: Trained, report: dict[str, Any]) -> None:
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
-def test_as_many_heads_learn_as_the_output_carries_and_the_same_again_to_the_byte(lab: Lab) -> None:
+def test_as_many_heads_learn_as_the_output_carries(lab: Lab) -> None:
     auto = Crew(**{**vars(CREW), "auto": True})
     (fixed, reserved), (first, report), (again, repeated) = (
         trained(lab, crew, 10_000, 4.0) for crew in (CREW, auto, auto)
     )
-    for cluster, told in ((fixed, reserved), (first, report)):
-        check(cluster, told)
+    for cluster, result in ((fixed, reserved), (first, report)):
+        check(cluster, result)
     assert reserved["admitted"] == 4
     assert 1 <= report["admitted"] <= 3
     assert report["busy"] < 0.8 * reserved["busy"]
@@ -108,7 +108,7 @@ def test_as_many_heads_learn_as_the_output_carries_and_the_same_again_to_the_byt
     assert {step.worker for step in first.steps} == {worker.name for worker in first.cluster.workers}
 
 
-def test_a_fixed_number_of_learners_costs_by_place_and_all_updates_are_made(lab: Lab) -> None:
+def test_a_fixed_number_of_learners_costs_by_place(lab: Lab) -> None:
     cluster, report = trained(lab, Crew(**{**vars(CREW), "learners": 1}), 5, None)
     check(cluster, report)
     assert len(cluster.steps) == 4 * 5

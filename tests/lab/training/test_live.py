@@ -1,4 +1,4 @@
-"""``olafctl train`` in wall time, on kernel sockets: Ctrl-C, a worker that is killed, --resume."""
+"""``olaflab train`` in wall time, on kernel sockets: Ctrl-C, a worker that is killed, --resume."""
 
 import csv
 import json
@@ -20,15 +20,15 @@ pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 pytest.importorskip("tensorboard", reason="the extra [train] is not installed")
 
-from olaf import checkpoint
-from olaf.model import Model
 from olaf.policies import Plain
-from olaf.segments import Segments
+from olaf.server import checkpoint
+from olaf.server.model import Model
+from olaf.transport.segments import Segments
 
 from olafctl.control.deploy import deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
 from olafctl.targets import processes
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
@@ -66,7 +66,7 @@ def begin(out: Path, updates: int, *more: str) -> "subprocess.Popen[str]":
     line = [
         sys.executable,
         "-m",
-        "olafctl",
+        "olaflab",
         "train",
         "live",
         "--policy",
@@ -223,7 +223,7 @@ def _heads_go_on(out: Path) -> None:
 
 
 @pytest.mark.usefixtures("live")
-def test_it_goes_on_when_the_engine_is_killed_and_deployed_again_and_after_its_own_kill(
+def test_training_survives_kills_of_the_engine_and_itself(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "training"

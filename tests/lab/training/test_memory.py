@@ -14,15 +14,15 @@ pytest.importorskip("tensorboard", reason="the extra [train] is not installed")
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from olafctl.errors import OlafError
 from olafctl.targets import testbeds
 from olaflab.training import network
 from olaflab.training.experience import Experience
 from olaflab.training.head import Turnout
-from olaflab.training.journal import UPDATES, Head, Journal
+from olaflab.training.journal import UPDATES, HeadUpdate, Journal
 from olaflab.training.memory import Memory
 from olaflab.training.plan import Step
 from olaflab.training.ppo import Learner
+from olafswitch.errors import OlafError
 from tests.control.test_full_disk import disk
 
 VALUES = network.parameters(network.HIDDEN)
@@ -87,7 +87,7 @@ def test_an_optimiser_of_another_model_is_left(tmp_path: Path, caplog: pytest.Lo
     assert "begins again" in caplog.text
 
 
-def test_an_optimiser_that_cannot_be_written_is_told_once(
+def test_an_optimiser_that_cannot_be_written_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -130,8 +130,8 @@ def test_a_training_shows_each_head(tmp_path: Path) -> None:
     kept.close()
     assert figures is not None
     assert figures.heads == (
-        Head(first, cluster.name, 2, 4, 0.5, 1, 0.25, since=7.0),
-        Head(second, cluster.name, 4, 4, 1.0, 0, 0.75, since=6.0),
+        HeadUpdate(first, cluster.name, 2, 4, 0.5, 1, 0.25, since=7.0),
+        HeadUpdate(second, cluster.name, 4, 4, 1.0, 0, 0.75, since=6.0),
     )
     events = EventAccumulator(str(tmp_path))
     events.Reload()
@@ -150,7 +150,7 @@ def test_a_training_killed_before_its_first_line_is_resumed(tmp_path: Path) -> N
     assert journal(tmp_path, resume=True).done["w0"] == 1
 
 
-def test_weights_that_were_never_kept_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_weights_that_were_never_kept_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = journal(tmp_path, resume=False)
     first.write(STEP)
     first.close()
@@ -164,7 +164,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         journal(tmp_path, resume=True)
 
 
-def test_a_disk_without_room_is_told_once_and_stops_nothing(
+def test_a_full_disk_is_logged_once_and_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     small = tmp_path / "small"

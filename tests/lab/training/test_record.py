@@ -9,20 +9,20 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 
-from olafctl.errors import BadInput
 from olaflab.cli.record import command
 from olaflab.training.record import record
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.schedule import Load, schedule
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput
 from tests.lab.training.replay.small import SHIPPED
 
-told: list[tuple[int, int]] = []
+report: list[tuple[int, int]] = []
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Trace:
-    return record(2, 2, 3, 5, lambda _, done, total, __: told.append((done, total)))
+    return record(2, 2, 3, 5, lambda _, done, total, __: report.append((done, total)))
 
 
 def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
@@ -32,10 +32,10 @@ def test_every_worker_is_recorded_whole(recorded: Trace) -> None:
     assert recorded.steps.min() > 0
     assert recorded.norm.min() > 0
     assert recorded.accepted.any()
-    assert told == [(done, 12) for done in range(1, 13)]
+    assert report == [(done, 12) for done in range(1, 13)]
 
 
-def test_clusters_differ_in_hardware_and_in_experience_per_update(recorded: Trace) -> None:
+def test_clusters_differ_in_hardware_and_experience(recorded: Trace) -> None:
     clusters = recorded.header["clusters"]
     assert {cluster["slowdown"] for cluster in clusters} == {1, 2}
     assert {cluster["episodes"] for cluster in clusters} == {1, 2}
@@ -77,22 +77,22 @@ def test_the_command_records(tmp_path: Path) -> None:
 def test_the_command_records_and_says_so_as_json(tmp_path: Path) -> None:
     words = ["--clusters", "1", "--cluster-size", "2", "--updates", "1", "--json"]
     result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), *words])
-    said = json.loads(result.stdout)
-    assert (said["workers"], said["updates"], said["values"]) == (2, 1, 2205)
-    assert said["bytes"] == (tmp_path / "t.npz").stat().st_size
-    assert said["header"]["clusters"] == traces.load(tmp_path / "t.npz").header["clusters"]
+    message = json.loads(result.stdout)
+    assert (message["workers"], message["updates"], message["values"]) == (2, 1, 2205)
+    assert message["bytes"] == (tmp_path / "t.npz").stat().st_size
+    assert message["header"]["clusters"] == traces.load(tmp_path / "t.npz").header["clusters"]
 
 
-def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
     (tmp_path / "t.npz").write_text("mine")
     result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz")])
     assert (result.exit_code, (tmp_path / "t.npz").read_text()) == (2, "mine")
 
 
-def test_a_folder_that_is_not_there_is_told_before_training(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_before_training(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["-o", str(tmp_path / "absent" / "t.npz")])
     assert result.exit_code == 2
-    assert "there is no folder" in result.output
+    assert "does not exist" in result.output
 
 
 def test_more_gradients_than_a_trace_can_index_are_refused() -> None:

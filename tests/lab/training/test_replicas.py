@@ -1,4 +1,4 @@
-"""``olafctl bench replica``: the weights of all members are the same bits, over whole engines."""
+"""``olaflab bench replica``: the weights of all members are the same bits, over whole engines."""
 
 import json
 import os
@@ -13,15 +13,15 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from click.testing import CliRunner
 
-from olafctl.cli.main import olafctl
-from olafctl.errors import BadInput
-from olafctl.ports import interfaces
+from olafctl.network import interfaces
+from olaflab.main import olaflab
+from olafswitch.errors import BadInput
 from tests.targets.conftest import why_not
 
 
 def bench(folder: Path, *options: str) -> dict[str, Any]:
     """What a short run with a kill and a late member prints."""
-    line = [sys.executable, "-m", "olafctl", "bench", "replica", "--json", "--results", "120"]
+    line = [sys.executable, "-m", "olaflab", "bench", "replica", "--json", "--results", "120"]
     line += ["--values", "600", "--kill", "--late", "--loss", "0.02", *options]
     environment = {**os.environ, "OLAF_STATE": str(folder)}
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
@@ -47,7 +47,7 @@ def test_over_the_twin_in_virtual_time(levels: int, tmp_path: Path) -> None:
     check(bench(tmp_path, "--virtual", "--members", "5", "--levels", str(levels)), 5, 3)
 
 
-def test_with_kernel_sockets_and_a_member_that_is_killed_by_the_kernel(tmp_path: Path) -> None:
+def test_kernel_sockets_and_a_member_killed_by_the_kernel(tmp_path: Path) -> None:
     if reason := why_not("software") or interfaces.why_not():
         pytest.skip(reason)
     outcome = bench(tmp_path, "--members", "4", "--target", "software", "--staleness", "2", "--h", "3")
@@ -55,13 +55,13 @@ def test_with_kernel_sockets_and_a_member_that_is_killed_by_the_kernel(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--members", "4", "--h", "9", "--staleness", "1"], "at most 8 contributions between two results"),
         (["--members", "2", "--kill", "--late"], "2 members are too few"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_made(options: list[str], said: str) -> None:
-    done = CliRunner().invoke(olafctl, ["bench", "replica", "--virtual", *options])
+def test_what_cannot_be_is_refused_before_anything_is_made(options: list[str], message: str) -> None:
+    done = CliRunner().invoke(olaflab, ["bench", "replica", "--virtual", *options])
     assert isinstance(done.exception, BadInput)
-    assert said in str(done.exception)
+    assert message in str(done.exception)

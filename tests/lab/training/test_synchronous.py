@@ -15,8 +15,8 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.once import Once
-from olafctl.ports import interfaces
+from olafctl.daemon.local_client import LocalClient
+from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
@@ -52,14 +52,14 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("deployed")
-def test_weights_are_gloos_bits_with_a_hundredth_of_frames_lost_and_in_a_second_job() -> None:
+def test_weights_equal_gloos_with_loss_and_in_a_second_job() -> None:
     ranks = [_rank(number, 0.01) for number in range(2)]
     try:
         for rank in ranks:
             assert rank.stdout is not None
             assert rank.stdout.readline() == "waiting\n"
         bring_up(2)  # another job on the same addresses
-        Once(Store(folder_of(NAME))).call("Reset", cluster="pair")
+        LocalClient(Store(folder_of(NAME))).call("Reset", cluster="pair")
         for rank in ranks:
             assert rank.stdin is not None
             rank.stdin.write("go\n")

@@ -1,4 +1,4 @@
-"""``olafctl train --virtual``: LunarLander through a twin, in seven segments, repeatable to the byte."""
+"""``olaflab train --virtual``: LunarLander through a twin, in seven segments, repeatable to the byte."""
 
 import hashlib
 import json
@@ -21,13 +21,13 @@ from olafctl.control import serving
 from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.errors import BadInput, MissingTool
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
 from olaflab.cli.train import command
 from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.plan import Pace, Plan, Step, Trained
 from olaflab.training.virtual import train
+from olafswitch.errors import BadInput, MissingTool
 from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
 from tests.targets.conftest import why_not
 
@@ -50,7 +50,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield found
 
 
-def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Trained, str]:
+def trained(lab: Lab, seed: int, report: list[Step] | None = None) -> tuple[Trained, str]:
     """A short training, and a digest of every frame that entered or left the engine."""
     plan = Plan(3, 1, Pace(0.001), seed, serving.policy("plain", 0.001, {}), None, 0.4)
     session = Recorded(lab.running.virtual_time())
@@ -60,7 +60,7 @@ def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Traine
             lab.testbed,
             lab.testbed.parameter_servers[0],
             plan,
-            lambda step, done, total: told.append(step) if told is not None else None,
+            lambda step, done, total: report.append(step) if report is not None else None,
         )
     digest = hashlib.sha256()
     for item in (*session.entered, *session.left):
@@ -69,10 +69,10 @@ def trained(lab: Lab, seed: int, told: list[Step] | None = None) -> tuple[Traine
 
 
 def test_weights_move_by_what_the_engine_lets_through(lab: Lab) -> None:
-    told: list[Step] = []
-    cluster, _ = trained(lab, 1, told)
+    report: list[Step] = []
+    cluster, _ = trained(lab, 1, report)
     counted = of_root(lab.running.queues).read_all()
-    assert tuple(told) == cluster.steps
+    assert tuple(report) == cluster.steps
     assert len(cluster.steps) == 9
     assert cluster.sent == counted["in_updates"]
     assert cluster.received == counted["out_updates"] == cluster.applied > 0
@@ -108,7 +108,7 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OLAF_STATE", str(tmp_path))
     deploy(load(Path("virtual.yaml"), TESTBED.replace("VALUES", "2205")), lambda step: None)
     try:
-        line = [sys.executable, "-m", "olafctl", "train", "virtual", "--virtual", "--updates", "1"]
+        line = [sys.executable, "-m", "olaflab", "train", "virtual", "--virtual", "--updates", "1"]
         shown = subprocess.run(line, capture_output=True, text=True)
         as_json = subprocess.run([*line, "--json"], capture_output=True, text=True)
     finally:

@@ -81,12 +81,16 @@ control MyVerify(inout headers_t h, inout metadata_t m) {
 control MyCompute(inout headers_t h, inout metadata_t m) {
     apply {
         update_checksum(h.body.what == 21, { h.body.what, h.body.index, h.body.value }, h.body.sum, HashAlgorithm.csum16);
-        update_checksum_with_payload(h.body.what == 22, { h.body.what, h.body.index, h.body.value }, h.body.sum,
+        update_checksum_with_payload(h.body.what >= 22, { h.body.what, h.body.index, h.body.value }, h.body.sum,
                                      HashAlgorithm.csum16);
     }
 }
 #define MY_EGRESS
 control MyEgress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
-    apply { if (h.body.what == 20) { h.body.index = (bit<8>) s.checksum_error; } }
+    apply {
+        if (h.body.what == 20) { h.body.index = (bit<8>) s.checksum_error; }
+        if (h.body.what == 23) { truncate((bit<32>) h.body.index); }
+        if (h.body.what == 24) { truncate(14); truncate((bit<32>) h.body.index); }
+    }
 }
 #include "pipe.p4"

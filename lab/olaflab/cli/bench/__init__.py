@@ -1,8 +1,8 @@
-"""``olafctl bench``: measurements are commands, one file each."""
+"""``olaflab bench``: measurements are commands, one file each."""
 
 import click
 
-from olafctl.cli.main import VerbGroup
+from olafswitch.console.group import VerbGroup
 
 
 @click.group(cls=VerbGroup, package="olaflab.cli.bench")

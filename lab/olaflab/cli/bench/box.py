@@ -1,4 +1,4 @@
-"""``olafctl bench box``: OpenNIC's user box in simulation, its throughput, latency and random frames."""
+"""``olaflab bench box``: OpenNIC's user box in simulation, its throughput, latency and random frames."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option
-from olafctl.errors import EXIT_FAILED
+from olafswitch.console.output import json_option
+from olafswitch.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from olaflab.opennic.performance import Latency, Throughput
@@ -20,24 +20,31 @@ LATENCY_SIZES = (64, 256, 1500, 9036)
 MEMBERS = (3, 64, 256)
 ACK_BYTES = 1500
 JUMBO = 9036
+RTL_SIZES = (256, 1500, 9036)
+RTL_GOAL_NS = 960
 
 
 @click.command()
 @click.option("--frames", type=int, help="Instead: send so many random frames and account for each.")
 @click.option("--seed", default=1, show_default=True, help="Of the random frames.")
+@click.option("--rtl", is_flag=True, help="Both programs as Verilog, not stand-ins for the IPs.")
 @json_option("Print the figures as JSON.")
-def command(frames: int | None, seed: int, as_json: bool) -> None:
+def command(frames: int | None, seed: int, rtl: bool, as_json: bool) -> None:
     """Measure the OpenNIC user box at 250 MHz, in cycles.
 
     The real Verilog with stand-ins for the two IPs. Throughput of bypassing frames and of updates in one
     direction, and of both ports into one; one ACK of 1500 bytes to 3, 64 and 256 members; the latency of an
-    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --frames
-    instead random frames of all kinds, good and bad, into two ports and the host, with pauses at every port
-    and resets in the middle; each that leaves is compared with what the twin sends. Exit code 1 when a goal
-    of the design is missed, or a frame is not accounted for.
+    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --rtl both
+    programs are Verilog too, and only latencies are measured. With --frames instead random frames of all
+    kinds, good and bad, into two ports and the host, with pauses at every port and resets in the middle; each
+    that leaves is compared with what the twin sends. Exit code 1 when a goal of the design is missed, or a
+    frame is not accounted for.
     """
     if frames is not None:
-        _account(frames, seed, as_json)
+        _account(frames, seed, rtl, as_json)
+        return
+    if rtl:
+        _rtl_latencies(as_json)
         return
     from olafctl.wire.geometry import Geometry
     from olafctl.wire.layouts import Kind
@@ -87,10 +94,25 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
         raise SystemExit(EXIT_FAILED)
 
 
-def _account(frames: int, seed: int, as_json: bool) -> None:
+def _rtl_latencies(as_json: bool) -> None:
+    from olaflab.opennic.performance import rtl_latency
+
+    latencies = {size: rtl_latency(size) for size in RTL_SIZES}
+    missed = latencies[JUMBO].last_ns > RTL_GOAL_NS
+    if as_json:
+        figures = {size: {"first": one.first_ns, "last": one.last_ns} for size, one in latencies.items()}
+        click.echo(json.dumps({"latency_ns": figures, "goal_ns": RTL_GOAL_NS}, indent=2))
+    else:
+        for size, one in latencies.items():
+            click.echo(f"{size:>5} B: first out {one.first_ns:.0f} ns, last out {one.last_ns:.0f} ns")
+    if missed:
+        raise SystemExit(EXIT_FAILED)
+
+
+def _account(frames: int, seed: int, rtl: bool, as_json: bool) -> None:
     from olaflab.opennic.random_frames import account
 
-    done = account(frames, seed, _tell)
+    done = account(frames, seed, _tell, rtl)
     if as_json:
         click.echo(json.dumps(asdict(done), indent=2))
         return

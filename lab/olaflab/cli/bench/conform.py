@@ -1,9 +1,17 @@
-"""``olafctl bench conform``: the Verilated queue and the one in C++ against the golden model."""
+"""``olaflab bench conform``: the Verilated queue and the one in C++ against the golden model."""
+
+from dataclasses import asdict
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import OlafError, Problem
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError, Problem
+
+_LOSSES = (0.0, 0.001, 0.01, 0.05)
+_WORKERS, _SEGMENTS, _CHANCE = 4, 2, 0.05
+"""Of lossy rounds; a frame's chance to be lost, and to be doubled, of numbered sums."""
+_ENGINES = {"one engine": 0, "two levels": 2}
+"""Engines below the root, by name."""
 
 
 @click.command()
@@ -11,14 +19,20 @@ from olafctl.errors import OlafError, Problem
 @click.option(
     "--per-seed", type=click.IntRange(1), default=2_000, show_default=True, help="Frames of one seed."
 )
-@json_option("Print how often each rule was met as JSON.")
-def command(frames: int, per_seed: int, as_json: bool) -> None:
+@click.option("--lossy", type=click.IntRange(1), metavar="N",
+              help="Instead: N rounds and N numbered contributions over links that lose frames.")  # fmt: skip
+@json_option("Print how often each rule was met as JSON; with --lossy the figures of each run.")
+def command(frames: int, per_seed: int, lossy: int | None, as_json: bool) -> None:
     """Compare the queue, Verilated and in C++, with the golden model.
 
     Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
     stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
-    met.
+    met. With --lossy, sums of iSwitch's rounds and numbered sums of mode iswitch-async go over links that
+    lose, double and reorder frames; exit code 1 when a sum is not exact, is made twice or is missing.
     """
+    if lossy is not None:
+        _over_lossy_links(lossy, as_json)
+        return
     from olaflab.queue import conform
     from olaflab.queue.golden import Unexplained
 
@@ -41,3 +55,39 @@ def command(frames: int, per_seed: int, as_json: bool) -> None:
         click.echo(f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference")
     if coverage.unmet:
         raise OlafError(*(Problem("was never met", rule, "raise --frames") for rule in coverage.unmet))
+
+
+def _over_lossy_links(count: int, as_json: bool) -> None:
+    from olafctl.queue.verilate import build_queue
+    from olaflab.queue import loss, numbered
+
+    library = build_queue(loss.GEOMETRY, log_progress)
+    rounds = {}
+    for chance in _LOSSES:
+        log_progress(f"{count} rounds, {chance:.1%} of all frames lost")
+        rounds[f"{chance:.1%} lost"] = loss.run(library, _WORKERS, _SEGMENTS, count, chance, 1)
+    library = build_queue(numbered.GEOMETRY, log_progress)
+    sums = {}
+    for name, below in _ENGINES.items():
+        log_progress(f"{count} contributions, {name}")
+        sums[name] = numbered.run(library, _WORKERS, below, count, _CHANCE, 1)
+    if as_json:
+        print_json({"rounds": {name: asdict(one) for name, one in rounds.items()},
+                    "numbered": {name: asdict(one) for name, one in sums.items()}})  # fmt: skip
+        return
+    shown = ("rounds", "lost", "contributions", "repeated", "helps", "resets")
+    table(
+        f"{_WORKERS} workers over links that lose frames: every result exact, no round hangs",
+        ("", *rounds),
+        [
+            *((name, *(getattr(one, name) for one in rounds.values())) for name in shown),
+            ("passed on", *(one.forwarded for one in rounds.values())),
+            ("sent again", *(one.resent for one in rounds.values())),
+        ],
+    )
+    counted = ("contributions", "sent", "lost", "doubled", "taken", "results", "helped", "void")
+    table(
+        "numbered sums: every result exact, none twice, no gap",
+        ("", *sums),
+        [(name, *(getattr(one, name) for one in sums.values())) for name in counted],
+    )

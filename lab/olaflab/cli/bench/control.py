@@ -1,15 +1,15 @@
-"""``olafctl bench control``: the daemon with thousands of members, and under kills."""
+"""``olaflab bench control``: the daemon with thousands of members, and under kills."""
 
 from dataclasses import asdict
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, print_json
 
 _FLOOD = 5000
 """Messages a second."""
 _KEPT = 0.8
-"""Of their calm rate valid joins keep at least so much."""
+"""The least share of their calm rate that valid joins keep."""
 
 
 @click.command()
@@ -59,8 +59,8 @@ def command(
 
 
 def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, as_json: bool) -> None:
-    from olafctl.errors import OlafError
     from olaflab.daemon.chaos import run
+    from olafswitch.errors import OlafError
 
     report = run(kills, cuts, changes, seed, log_progress, tree=tree)
     if as_json:
@@ -76,8 +76,8 @@ def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, as_json: 
 
 
 def _moves(moves: int, seed: int, as_json: bool) -> None:
-    from olafctl.errors import OlafError
     from olaflab.daemon.moves import run
+    from olafswitch.errors import OlafError
 
     report = run(moves, seed, log_progress)
     if as_json:
@@ -95,8 +95,8 @@ def _moves(moves: int, seed: int, as_json: bool) -> None:
 
 
 def _hostile(messages: int, joins: int, seed: int, as_json: bool) -> None:
-    from olafctl.errors import OlafError, Problem
     from olaflab.daemon import hostile
+    from olafswitch.errors import OlafError, Problem
 
     report = hostile.run(messages, joins, _FLOOD, seed, log_progress)
     if as_json:
@@ -107,7 +107,7 @@ def _hostile(messages: int, joins: int, seed: int, as_json: bool) -> None:
         raise OlafError(Problem(f"{report.revisions} changes were made by hostile input"))
     if report.kept < _KEPT:
         what = f"valid joins kept {report.kept:.0%} of their calm rate under a flood from many sources"
-        raise OlafError(Problem(what, remedy=f"{_KEPT:.0%} is asked for; measure on an idle machine"))
+        raise OlafError(Problem(what, remedy=f"{_KEPT:.0%} is required; measure on an idle machine"))
 
 
 def _counts(counted: dict[str, int]) -> str:

@@ -1,10 +1,10 @@
-"""``olafctl bench failover``: two controllers, of which the leader is killed or loses etcd."""
+"""``olaflab bench failover``: two controllers, of which the leader is killed or loses etcd."""
 
 from dataclasses import asdict
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, print_json
 
 
 @click.command()
@@ -24,8 +24,8 @@ def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> 
     Needs etcd. Looks for lost changes too. Exit code 1 when an acknowledged change is missing, or the devices
     do not have the new leader.
     """
-    from olafctl.errors import OlafError
     from olaflab.daemon.failover import run
+    from olafswitch.errors import OlafError
 
     report = run(kills, cuts, losses, changes, log_progress)
     if as_json:

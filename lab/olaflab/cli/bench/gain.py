@@ -1,4 +1,4 @@
-"""``olafctl bench gain``: what olafctl gain predicts, next to the twin and to the SDK on it."""
+"""``olaflab bench gain``: what olaflab gain predicts, next to the twin and to the SDK on it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import OlafError, Problem
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError, Problem
 
 if TYPE_CHECKING:
     from olaflab.model.agreement.gain import Compared as ByArrivals
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 @click.command()
 @json_option("Print JSON; ages in ns.")
 def command(as_json: bool) -> None:
-    """Compare what `olafctl gain` predicts with the twin and the SDK.
+    """Compare what `olaflab gain` predicts with the twin and the SDK.
 
     Ten jobs, with FIFO and with Olaf: the same arrivals through P4 and Verilog. Then three jobs that the
     SDK's own workers and parameter server do through the twin, three runs of each queue. Exit code 1 when a
     loss of the first differs by more than 0.1 % of the updates or an age by more than 0.1 %, or when the
-    median of the SDK's runs is outside of what `olafctl gain` says that one run may have.
+    median of the SDK's runs is outside of what `olaflab gain` predicts for one run.
     """
     from olaflab.model.agreement import gain, workers
 

@@ -1,11 +1,11 @@
-"""``olafctl bench mutants``: how many small defects in OlafQueue's Verilog its tests find."""
+"""``olaflab bench mutants``: how many small defects in OlafQueue's Verilog its tests find."""
 
 import json
 from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.errors import EXIT_FAILED
+from olafswitch.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from olaflab.queue.mutants.score import Verdict

@@ -1,10 +1,10 @@
-"""``olafctl bench p4``: packets per second through compiled P4, and table entries per second into it."""
+"""``olaflab bench p4``: packets per second through compiled P4, and table entries per second into it."""
 
 from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafswitch.console.output import json_option, print_json
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``olafctl bench queue``: OlafQueue's throughput and latency, counted in cycles of its clock."""
+"""``olaflab bench queue``: OlafQueue's throughput and latency, counted in cycles of its clock."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
+from olafswitch.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from olaflab.queue.performance import Latency, Throughput
@@ -33,7 +33,7 @@ def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) ->
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
     clusters, with the output unconstrained and at 40 and 20 Gb/s; a model of many segments from three
     workers; iSwitch rounds of 4 and 12 workers; and updates weighed by their staleness. The paper's figures
-    stand next to ours. Exit code 1 when a goal of the design is missed.
+    are shown next to ours. Exit code 1 when a goal of the design is missed.
     """
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry

@@ -1,4 +1,4 @@
-"""``olafctl bench replica``: training without a server, over lossy links, with kills and late joins."""
+"""``olaflab bench replica``: training without a server, over lossy links, with kills and late joins."""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafswitch.console.output import json_option, log_progress, print_json, table
 
 if TYPE_CHECKING:
     from olaflab.training.replicas.plan import Outcome, Plan
@@ -64,7 +64,7 @@ def command(
     process with kernel sockets in a network namespace, as root. Exit code 1 when the members' weights
     differ, or one of them did not end.
     """
-    from olafctl.errors import importing
+    from olafswitch.errors import importing
 
     with importing("the bench"):
         from olaflab.training.replicas.plan import Plan
@@ -85,10 +85,10 @@ def _run(plan: "Plan", virtual: bool, seconds: float) -> "Outcome":
     from olafctl.control.destroy import destroy
     from olafctl.control.hosts import deployed
     from olafctl.control.store import Store, folder_of
-    from olafctl.errors import OlafError, Problem
     from olaflab.training.replicas import live
     from olaflab.training.replicas import plan as plans
     from olaflab.training.replicas import virtual as simulated
+    from olafswitch.errors import OlafError, Problem
 
     bed = plans.testbed(plan, "unix" if virtual else "veth")
     store = Store(folder_of(plans.NAME))

@@ -1,11 +1,11 @@
-"""``olafctl bench samples``: run programs against the STF files next to them."""
+"""``olaflab bench samples``: run programs against the STF files next to them."""
 
 from collections import Counter
 from pathlib import Path
 
 import click
 
-from olafctl.cli.output import json_option, print_json
+from olafswitch.console.output import json_option, print_json
 
 
 @click.command()

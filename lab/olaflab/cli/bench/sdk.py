@@ -1,10 +1,10 @@
-"""``olafctl bench sdk``: what an update costs a worker and a parameter server, next to gRPC and gloo."""
+"""``olaflab bench sdk``: what an update costs a worker and a parameter server, next to gRPC and gloo."""
 
 from dataclasses import asdict
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
+from olafswitch.console.output import json_option, log_progress, print_json, table
 
 
 @click.command()
@@ -21,10 +21,10 @@ def command(updates: int, rounds: int, as_json: bool) -> None:
     kernel's part included; other load on the machine disturbs CPU time little, and the ratios less. Needs the
     SDK (pip install ./sdk).
     """
-    from olafctl.errors import importing
+    from olafswitch.errors import importing
 
     with importing("the bench"):
-        from olaflab.training.figures.sdk import costs
+        from olaflab.training.update_cost import costs
     measured = list(costs(updates, rounds, log_progress))
     if as_json:
         print_json([asdict(cost) for cost in measured])

@@ -1,17 +1,19 @@
-"""``olafctl bench simulate``: the event-level model's speed, and its agreement with other models."""
+"""``olaflab bench simulate``: the event-level model's speed, and its agreement with other models."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import OlafError, Problem, importing
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError, Problem, importing
 
 if TYPE_CHECKING:
     from olaflab.model.agreement.ns3.compare import Comparison
 
 _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
 """What --ns3 must keep: the difference of the ages, and how many times ns-3's speed."""
+_RACKS, _SIZES = ((4,), (3, 1), (3, 3), (3, 3, 3, 3)), (40_980, 161_308)
+"""Workers by rack, and bytes of PPO's and DDPG's gradient, of --gradients."""
 
 
 @click.command()
@@ -39,6 +41,9 @@ _AGE_LIMIT, _SPEED_LIMIT = 0.02, 50
     metavar="SECONDS",
     help="Compare so much virtual time of OLAF's table 2 with ns-3 instead (extra [ns3]).",
 )
+@click.option(
+    "--gradients", is_flag=True, help="Compare a round of a gradient with the Verilated queue instead."
+)
 @click.option("--hour", is_flag=True, help="Measure an hour of virtual time instead.")
 @click.option("--clusters", type=click.IntRange(1, 1024), default=1000, show_default=True, help="In all.")
 @click.option("--workers", type=click.IntRange(1), default=10, show_default=True, help="Of each cluster.")
@@ -52,6 +57,7 @@ def command(
     rounds: bool,
     seed: int,
     ns3: int | None,
+    gradients: bool,
     hour: bool,
     clusters: int,
     workers: int,
@@ -76,6 +82,9 @@ def command(
         return
     if agreement is not None:
         _agreement(agreement, testbed, seed, as_json)
+        return
+    if gradients:
+        _gradients(as_json)
         return
     if ns3 is not None:
         _against_ns3(ns3, seed, as_json)
@@ -115,6 +124,29 @@ def _agreement(updates: int, testbed: str | None, seed: int, as_json: bool) -> N
         raise OlafError(Problem(f"the event-level model and {other} differ", "agreement"))
 
 
+def _gradients(as_json: bool) -> None:
+    """iSwitch's rounds, for which :mod:`olaflab.papers.iswitch` takes the model."""
+    from dataclasses import asdict
+
+    from olafctl.queue.verilate import build_queue
+    from olaflab.model.agreement.iterations import compare
+    from olaflab.queue import aggregation
+
+    library = build_queue(aggregation.GEOMETRY, log_progress)
+    found = [compare(library, size, racks) for racks in _RACKS for size in _SIZES]
+    if as_json:
+        print_json([asdict(one) for one in found])
+    else:
+        heads = ("workers", "racks", "bytes", "Verilated, µs", "model, µs")
+        rows = [
+            (one.workers, one.racks, one.size, f"{one.verilated / 1e3:.3f}", f"{one.modelled / 1e3:.3f}")
+            for one in found
+        ]
+        table("one gradient until the last worker has the sum", heads, rows)
+    if any(one.modelled != one.verilated for one in found):
+        raise OlafError(Problem("the event-level model and the Verilated queue differ"))
+
+
 def _rounds(contributions: int, testbed: str, seed: int, as_json: bool) -> None:
     from olafctl.targets import testbeds
     from olaflab.model.agreement.rounds import rounds_agreement
@@ -137,7 +169,7 @@ def _against_ns3(seconds: int, seed: int, as_json: bool) -> None:
     from olaflab.model.agreement.ns3.compare import compare
 
     with importing("table 2"):
-        from olaflab.paper import table2
+        from olaflab.papers.olaf import table2
 
     length, warm_up = seconds * 10**9, seconds * 10**8
     found = [

@@ -1,4 +1,4 @@
-"""``olafctl bench software``: frames a second through the target software, next to the twin."""
+"""``olaflab bench software``: frames a second through the target software, next to the twin."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, print_json
 
 if TYPE_CHECKING:
     from olaflab.pipeline.twin import Rate
@@ -56,9 +56,9 @@ def command(
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
     process, in processor time of one core, with a profile by part; and over veths in wall time, the targets
-    in turn. In process updates have 256 bytes, and 9,036 in slots of 142 beats.
+    in turn. Updates in process have 256 bytes, or 9,036 in slots of 142 beats.
 
-    Over veths a share of each frame's time is the kernel's: the engine's processor time says how much, and
+    Over veths a share of each frame's time is the kernel's: the engine's processor time shows how much, and
     how many frames a second one core has the time for. At 90 % of its rate the target software must lose
     nothing and grow by nothing.
     """
@@ -164,7 +164,7 @@ def _line(result: dict[str, Any]) -> str:
     parts = ", ".join(f"{name} {value:.0f}" for name, value in result["ns"].items())
     if "lost" in result:
         late = ", ".join(f"{name} {value:.1f}" for name, value in result["latency_us"].items())
-        said = f"{rate}  {result['lost']} lost  (ns of the engine: {parts}; latency in µs: {late}"
+        line = f"{rate}  {result['lost']} lost  (ns of the engine: {parts}; latency in µs: {late}"
         grown = result.get("rss_bytes")
-        return f"{said}; {grown[0] / 2**20:.1f} → {grown[1] / 2**20:.1f} MiB)" if grown else f"{said})"
+        return f"{line}; {grown[0] / 2**20:.1f} → {grown[1] / 2**20:.1f} MiB)" if grown else f"{line})"
     return f"{rate}  {result['gigabits_per_second']:.1f} Gb/s  (ns: {parts})"

@@ -1,4 +1,4 @@
-"""``olafctl bench synth``: what OlafQueue takes of an XCU55C."""
+"""``olaflab bench synth``: what OlafQueue takes of an XCU55C."""
 
 import json
 from collections import Counter
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafctl.cli.output import json_option
-from olafctl.errors import EXIT_FAILED
 from olafctl.wire.geometry import BEATS, Geometry
+from olafswitch.console.output import json_option
+from olafswitch.errors import EXIT_FAILED
 
 if TYPE_CHECKING:
     from olaflab.queue.synthesis import Utilisation
@@ -36,13 +36,13 @@ def command(
     """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
-    slots in UltraRAM. The paper's figures stand next to ours. Logic levels are counted from register to
+    slots in UltraRAM. The paper's figures are shown next to ours. Logic levels are counted from register to
     register, two CARRY4 in a row as the one CARRY8 they are on the device. With --box the user box of two
     ports, with OlafQueue and the IPs as black boxes.
 
     Exit code 1 when the default geometry takes more than its goals, logic is deeper than 11 levels (12 with
     more indices than the default), a path joins two of block memory read, adder stage and output ready, or
-    the box is larger than what the paper says of OlafQueue and its IPs. Needs the extra [synth].
+    the box is larger than the paper's OlafQueue and its IPs. Needs the extra [synth].
     """
     if box:
         _box(path, as_json)

@@ -1,15 +1,18 @@
-"""``olafctl bench twin``: frames a second through the whole pipeline."""
+"""``olaflab bench twin``: frames a second through the whole pipeline."""
 
 from statistics import median
 from typing import Any
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, print_json
+
+_GAP = 4_000
+"""ns between two updates of --tree."""
 
 
 @click.command()
-@click.argument("testbed", default="laptop")
+@click.argument("testbed", required=False)
 @click.option(
     "--frames", type=click.IntRange(1), default=20_000, show_default=True, help="To send in virtual time."
 )
@@ -24,15 +27,17 @@ from olafctl.cli.output import json_option, log_progress, print_json
 @click.option(
     "--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths as well."
 )
+@click.option("--tree", is_flag=True, help="Through all engines of TESTBED in virtual time instead.")
 @json_option("Print the measurements as JSON.")
 def command(
-    testbed: str,
+    testbed: str | None,
     frames: int,
     size: int,
     window: int,
     seconds: float,
     runs: int,
     compare: str | None,
+    tree: bool,
     as_json: bool,
 ) -> None:
     """Measure frames/s through the twin, and next to BMv2.
@@ -41,7 +46,12 @@ def command(
     that every update that goes in comes out. Runs over veths follow a warm-up, and with --compare those of
     the targets take turns; BMv2 is measured as the chain that the project deploys, with its queue and a
     relay of frames, and as its two switches alone, joined by a cable.
+    TESTBED is laptop, with --tree multi-hop, if none is named; with --tree the exit code is 1 when two runs
+    differ.
     """
+    if tree:
+        _tree(testbed or "multi-hop", frames, size, as_json)
+        return
     import dataclasses
     from contextlib import ExitStack
     from functools import partial
@@ -50,7 +60,7 @@ def command(
     from olaflab.pipeline import bare
     from olaflab.pipeline import twin as throughput
 
-    bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed)), target="twin")
+    bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed or "laptop")), target="twin")
     updates = throughput.updates(bed, size)
     results: dict[str, Any] = {}
     with ExitStack() as stack:
@@ -86,6 +96,25 @@ def command(
         return
     for name, result in results.items():
         click.echo(f"{name:<34}{_line(result)}")
+
+
+def _tree(testbed: str, frames: int, size: int, as_json: bool) -> None:
+    """Updates from the first worker of each engine in turn; the queues are in FIFO mode, without a rate."""
+    from olafctl.targets import testbeds
+    from olaflab.pipeline import tree
+    from olafswitch.errors import OlafError, Problem
+
+    bed = testbeds.load(testbeds.locate(testbed))
+    done = tree.measure(bed, log_progress, runs=3, count=frames, size=size, gap=_GAP)
+    same = len({run.digest for run in done}) == 1
+    if as_json:
+        print_json({"engines": len(bed.engines), "identical": same, "runs": [vars(run) for run in done]})
+    else:
+        for run in done:
+            rates = f"{run.received / run.seconds:,.0f} frames/s, {run.received / run.cpu:,.0f} by CPU time"
+            click.echo(f"{len(bed.engines)} engines: {rates} ({run.received} of {run.frames} frames)")
+    if not same:
+        raise OlafError(Problem("two runs of the same updates differ", testbed))
 
 
 def _as_json(result: Any) -> Any:

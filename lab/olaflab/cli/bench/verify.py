@@ -1,11 +1,11 @@
-"""``olafctl bench verify``: how long verdicts take, what each encoding gains, and whether they are right."""
+"""``olaflab bench verify``: how long verdicts take, what each encoding gains, and whether they are right."""
 
 from collections.abc import Iterator
 
 import click
 
-from olafctl.cli.output import json_option, log_progress, print_json, table
-from olafctl.errors import OlafError, Problem
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError, Problem
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What ``olafctl gain`` predicts, compared with the twin: the same arrivals through P4 and Verilog."""
+"""What ``olaflab gain`` predicts, compared with the twin: the same arrivals through P4 and Verilog."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing

@@ -31,7 +31,7 @@ _HOST = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 20300)
 _FIRST = 1000
 """The cycle of the first arrival: the registers are written before."""
 _SETTLE = 10**9
-"""Cycles within which a queue must come to rest."""
+"""Cycles within which a queue must become idle."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Agreement:
 
     updates: int
     frames: int
-    """That left the Verilated queue."""
+    """Updates that left the Verilated queue."""
     different_frames: int
-    """Of them, those whose cluster, newest update or count is another in the event-level model."""
+    """Updates whose cluster, newest update or count differs in the event-level model."""
     different_times: int
-    """Of the equal ones, those that left in another cycle."""
+    """Equal ones that left in another cycle."""
     different_counts: int
     """By how much the counts of appended, merged, replaced and dropped updates differ in all."""
 

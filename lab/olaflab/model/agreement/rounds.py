@@ -27,7 +27,7 @@ from olaflab.pipeline.twin import deployed
 from olaflab.queue.model import CYCLE_NS
 
 _LOADS = (0.2, 0.7, 2.0)
-"""Results that are asked for, in terms of what the slowest output or link takes."""
+"""Results that are requested, in terms of what the slowest output or link takes."""
 _LEAST_GAP = 1.5
 """Between two rounds of an index, in terms of what all contributions to one take at one input."""
 _SPREADS = (0.05, 0.3, 1.2)
@@ -37,9 +37,9 @@ _MISSING, _REPEATED, _WRONG_ROUND = 0.005, 0.02, 0.002
 _FAR = 2000 * 10**9
 """ns: longer than any load lasts."""
 _ADDRESS = IPv4Address("10.255.255.254")
-"""Where members send to, if the testbed does not say."""
+"""The members' server address, if the testbed does not give one."""
 _STRAY = 0
-"""In place of a member's replica id: of frames that are no result for a member."""
+"""The replica id of frames that are not a result for a member."""
 _Sum = tuple[int, int, int]
 """A round's result: its index, when its newest contribution was generated, its count."""
 _Timed = tuple[int, _Sum]

@@ -1,4 +1,4 @@
-"""What ``olafctl gain`` predicts, compared with the SDK's own workers and parameter server, through the twin.
+"""What ``olaflab gain`` predicts, compared with the SDK's own workers and parameter server, through the twin.
 
 Their arrivals are theirs: which segment an update begins with, when ACKs come back and what transmission
 control makes of them. Phases and jitter are drawn apart from the prediction's.
@@ -12,10 +12,9 @@ from random import Random
 import numpy as np
 import olaf
 from olaf.policies import Plain
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.control.serving import parameter_server
-from olafctl.errors import OlafError, Problem
 from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
@@ -23,6 +22,7 @@ from olaflab.model.agreement.gain import MS, RATE, testbed
 from olaflab.model.gain import Job, Spread, Way, gain, spread
 from olaflab.pipeline.twin import deployed
 from olaflab.training.cosim.medium import EngineMedium, address
+from olafswitch.errors import OlafError, Problem
 
 CASES = (
     Job(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500),

@@ -1,4 +1,4 @@
-// Which worker updates a merged frame consists of: more than its header says, for measures of each worker.
+// Which worker updates a merged frame consists of: more than its header shows, for measures of each worker.
 
 #pragma once
 

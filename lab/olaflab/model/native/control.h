@@ -1,7 +1,7 @@
 // Transmission control (OLAF §5): what a worker does with what engines tell of themselves.
 //
-// The rule is that of the SDK's olaf.transmission; tests/lab/model/test_control.py holds both to the same
-// decisions on the same random numbers.
+// The rule is that of the SDK's olaf.worker.transmission; tests/lab/model/test_control.py holds both to the
+// same decisions on the same random numbers.
 
 #pragma once
 

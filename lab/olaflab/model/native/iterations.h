@@ -3,7 +3,7 @@
 //
 // Every link sends one frame after the other and delivers it whole; a switch forwards it then. An engine is
 // the queue's rules on its clock. A host's software takes `message` for each message, `frame` for each frame
-// and `byte` for each byte of payload, sent or received, in the order in which it is asked to; on one
+// and `byte` for each byte of payload, sent or received, in the order of requests; on one
 // processor or on one for each direction. Computing takes it no time: a worker computes beside it.
 
 #pragma once
@@ -410,7 +410,7 @@ class Iterations {
     }
 
     // iSwitch's algorithm 1: what is too stale is not sent; the next gradient begins at once. A member has
-    // no more than bound + 1 gradients under way between two results.
+    // at most bound + 1 gradients under way between two results.
     void CommitAndGoOn(std::int64_t now, std::uint32_t worker) {
         Host &host = hosts_[worker];
         if (host.commits > given_.bound) {

@@ -365,7 +365,7 @@ class Simulation {
     std::vector<Engine> engines_;
     std::vector<std::vector<Seat>> seats_;  // by engine and index
     std::vector<Turn> turns_in_rounds_;     // by source
-    std::vector<std::uint32_t> helps_;      // by index: asked for since its last result
+    std::vector<std::uint32_t> helps_;      // by index: requested since its last result
     std::vector<std::uint32_t> members_;    // by cluster: sources
     Ledger ledger_;
     Downlink downlink_;

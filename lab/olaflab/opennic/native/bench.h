@@ -55,7 +55,7 @@ uint64_t bench_cycles(bench *, int clock);
 int bench_read(bench *, int axil, uint32_t address, uint32_t *data, uint64_t limit);
 int bench_write(bench *, int axil, uint32_t address, uint32_t data, uint64_t limit);
 
-// -1 when there is no such port.
+// -1 if the port does not exist.
 int bench_width(bench *, const char *port);
 void bench_poke(bench *, const char *port, const uint8_t *bytes);
 void bench_peek(bench *, const char *port, uint8_t *bytes);

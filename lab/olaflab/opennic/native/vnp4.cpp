@@ -1,4 +1,4 @@
-// The stand-ins' behaviour: frames in order, the headers through the program, the rest as it came,
+// The stand-ins' behaviour: frames in order, the headers through the program, the remainder as it came,
 // cut-through.
 #include "vnp4.h"
 
@@ -89,7 +89,7 @@ void take(void *context, uint32_t, const uint8_t *frame, size_t length) {
     emitted.frame.assign(frame, frame + length);
 }
 
-// The program sees a frame of the size that the metadata says, of which only the head is there yet: it looks
+// The program sees a frame of the size in the metadata, of which only the head is there yet: it looks
 // at nothing else.
 int run(const Compiled &with, uint64_t cycle, Frame &frame) {
     vnp4_frame &work = frame.work;
@@ -134,7 +134,7 @@ void advance(int which, uint64_t cycle, Frame &frame) {
         frame.out.assign(frame.work.head, frame.work.head + frame.work.head_bytes);
         frame.tail = head;
     }
-    // What looks like a long update has the size that it says, before anybody can know whether that is so.
+    // What looks like a long update has its declared size, before that can be checked.
     const bool says = frame.promised > STORED && frame.in.size() > OLAF && frame.in[OLAF] == UPDATE;
     if (frame.promised && frame.whole && frame.promised != frame.in.size() && !says)
         breach("the metadata's size is not the frame's");

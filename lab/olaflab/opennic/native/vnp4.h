@@ -27,7 +27,7 @@ extern "C" {
 #endif
 // `program` runs where no compiled one is bound; NULL lets every frame through.
 void vnp4_set_program(vnp4_program program);
-// Runs the compiled program `process` (a p4_process_metadata_fn of olafctl/p4/native/switch_abi.h) of `sw`
+// Runs the compiled program `process` (a p4_process_metadata_fn of olafswitch/p4/native/switch_abi.h) of `sw`
 // behind stand-in `which`; NULL ends that. Its user metadata has `bits` bits, of which the top 16 are the
 // frame's size.
 void vnp4_bind(int which, void *process, void *sw, unsigned bits);

@@ -2,7 +2,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "olafswitch/engine/native/engine.h"
 #include "processor_time.h"
 
 using namespace olaf;

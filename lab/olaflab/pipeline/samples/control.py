@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import (
+from olaflab.pipeline.samples.stf import Add, CheckCounter, Direct, SetDefault, Unreadable
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import (
     ActionCall,
     Exact,
     Key,
@@ -18,7 +19,6 @@ from olafctl.p4runtime.dataplane import (
     Replica,
     Ternary,
 )
-from olaflab.pipeline.samples.stf import Add, CheckCounter, Direct, SetDefault, Unreadable
 
 _DIGIT_BITS = {"0x": 4, "0b": 1, "0o": 3}
 

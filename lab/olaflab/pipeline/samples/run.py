@@ -9,12 +9,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from olafctl.errors import BadInput, OlafError
-from olafctl.p4.compiler import Program, compile_program
-from olafctl.p4.switch.native import NativeSwitch
-from olafctl.p4runtime.dataplane import PipelineRefused
 from olaflab.pipeline.samples.control import Control
 from olaflab.pipeline.samples.stf import Expect, Send, Unreadable, read
+from olafswitch.errors import BadInput, OlafError
+from olafswitch.p4.compiler import Program, compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4runtime.dataplane import PipelineRefused
 
 TIME_LIMIT = 120
 OUTCOMES = ("pass", "refused", "unreadable", "wrong", "defect")

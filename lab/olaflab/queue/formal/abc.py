@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from olafctl.errors import MissingTool, OlafError, Problem
 from olaflab.queue.synthesis import yowasp
+from olafswitch.errors import MissingTool, OlafError, Problem
 
 _PREPARE = ("read_aiger circuit.aig", "fold", "scleanup", "orpos")
 _ONE_GATE = "module one_gate(input a, b, output y); assign y = a ^ b; endmodule\n"
@@ -29,10 +29,10 @@ def available() -> str:
 
 
 def prove(work: Path, method: str) -> tuple[str, int]:
-    """What ``method`` says of ``work``'s ``circuit.aig``: UNSAT (no check can fail), SAT (one does) or UNK.
+    """The verdict of ``method`` on ``circuit.aig``: UNSAT (no check can fail), SAT (one does) or UNK.
 
     With it the last cycle looked at: of SAT the one in which a check fails. Raises MissingTool without ABC,
-    OlafError when it says nothing.
+    OlafError when it gives none.
     """
     installed = _installed()
     status = work / "status.txt"
@@ -52,9 +52,9 @@ def prove(work: Path, method: str) -> tuple[str, int]:
     result = subprocess.run(["nice", "-n", "5", *command], cwd=work, capture_output=True, text=True)
     found = _STATUS.match(status.read_text()) if status.is_file() else None
     if found is None:
-        said = "\n".join((result.stdout + result.stderr).strip().splitlines()[-5:])
+        message = "\n".join((result.stdout + result.stderr).strip().splitlines()[-5:])
         ended = f"ABC exited with {result.returncode} and no result"
-        raise OlafError(Problem(f"{ended}: {said}" if said else ended, where=method))
+        raise OlafError(Problem(f"{ended}: {message}" if message else ended, where=method))
     return found[1], int(found[2])
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olafctl import paths
-from olafctl.errors import OlafError, Problem
 from olafctl.queue.registers import DISPOSITIONS
 from olaflab.queue import synthesis
+from olafswitch.errors import OlafError, Problem
 
 TOP = "formal_top"
 _VERILOG = Path(__file__).parent / "verilog"

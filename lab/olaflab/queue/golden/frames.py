@@ -1,4 +1,4 @@
-"""Updates as they arrive: which of their bytes came, what their headers say, what is wrong with them."""
+"""Updates as they arrive: which of their bytes came, what their headers state, what is wrong with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Synchronous aggregation, from iSwitch §3: an index sums until H worker updates are in, then sends once.
 
-What the paper leaves open is exactly-once: a round is told by ``seq``, a member by its number, and each
+What the paper leaves open is exactly-once: ``seq`` identifies a round, a number a member, and each
 member counts once in a round.
 """
 

@@ -1,9 +1,9 @@
-"""The golden queue: told when things happen, it says what must have happened.
+"""The golden queue: it receives the times of events, and states what must have happened.
 
 The rules are Algorithm 1 of OLAF with the reward rule of OLAF §3 and the head lock of OLAF §12.1, iSwitch's
 rounds, and the staleness rule in front of either. What they
 decide depends on what still waits, hence on when updates begin to leave, which is the output's affair. So the
-model is told the queue's *instants* in order (an update's disposition was decided; it is settled, for it
+model receives the queue's *instants* in order (an update's disposition was decided; it is settled, for it
 has arrived to its end; the update next in line began to leave; it left its slot; a frame's status was
 taken; a command reached the next index of its range) and predicts all else: what becomes of each update,
 every byte and sidecar field of every frame that leaves, the status in each, and every counter. An instant
@@ -277,9 +277,9 @@ class GoldenQueue:
         self.counters[what] += 1
         if update.fault is None:
             self._seen[update.sidecar.index] = cycle
-        if what == "dropped_stale":
-            arriving.index.newest.refused()
-            if arriving.index.newest.version is None:
+        if update.fault is None and what != "dropped_halted":
+            arriving.index.newest.judged(what == "dropped_stale")
+            if what == "dropped_stale" and arriving.index.newest.version is None:
                 self.note("forgotten after stale updates")
         if arriving.index.settings.mode.sums:
             self._contribute(arriving)

@@ -12,8 +12,8 @@ from olaflab.queue.golden.frames import Gradients
 from olaflab.queue.golden.waiting import newer_or_same
 
 _VERSION_BITS = 16
-_DOUBTS = 16
-"""So many ACKs of older weights, or updates dropped as stale, in a row: what was learnt is not believed."""
+_IN_A_ROW = 16
+"""So many older ACKs are believed; so many updates dropped as stale are the last."""
 _EXPONENT = np.uint32(0x7F800000)
 _SIGN = np.uint32(0x80000000)
 
@@ -23,25 +23,29 @@ class Newest:
     """The newest version of an index' weights that it knows of."""
 
     version: int | None = None
-    doubts: int = 0
+    older_acks: int = 0
+    """In a row."""
+    stale_updates: int = 0
+    """Dropped in a row, with no ACK in between."""
 
     def acknowledged(self, version: int) -> None:
         """An ACK passes with weights of ``version``."""
+        self.stale_updates = 0
         if self.version is not None and not newer_or_same(version, self.version, _VERSION_BITS):
-            self.doubts += 1
-            if self.doubts < _DOUBTS:
+            self.older_acks += 1
+            if self.older_acks < _IN_A_ROW:
                 return
-        self.version, self.doubts = version, 0
+        self.version, self.older_acks = version, 0
 
-    def refused(self) -> None:
-        """An update was dropped as stale."""
-        self.doubts += 1
-        if self.doubts == _DOUBTS:
+    def judged(self, stale: bool) -> None:
+        """An update was dropped as stale, or the rule let it pass."""
+        self.stale_updates = self.stale_updates + 1 if stale else 0
+        if self.stale_updates == _IN_A_ROW:
             self.forget()
 
     def forget(self) -> None:
         """Begin again, as after reset."""
-        self.version, self.doubts = None, 0
+        self.version, self.older_acks, self.stale_updates = None, 0, 0
 
     def behind(self, version: int) -> int:
         """How many versions ago the weights were of ``version``; 0 when nothing is known, or it is newer."""

@@ -1,4 +1,4 @@
-"""Mutants that no traffic can tell from the queue as it is, each with the argument why."""
+"""Mutants that no traffic can distinguish from the queue, each with the argument why."""
 
 _NEWEST_ONLY = (
     "only the slot of an index' newest update is ever read, and that one is written in the same cycle as "

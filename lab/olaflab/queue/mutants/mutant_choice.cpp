@@ -1,4 +1,4 @@
-// Which mutant a queue built with all of them is: asked by its Verilog when a model is made.
+// Which mutant a queue built with all of them is: its Verilog calls this when a model is made.
 #define OLAF_EXPORT __attribute__((visibility("default")))
 
 static int chosen = 0;

@@ -27,7 +27,7 @@ LEFT_OUT: Mapping[str, str] = {
     "idle": "feeds `still` only",
     "unused": "silences lint",
 }
-"""Targets that are no part of the hardware."""
+"""Targets that are not part of the hardware."""
 
 
 @dataclass(frozen=True)

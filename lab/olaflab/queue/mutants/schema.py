@@ -1,4 +1,4 @@
-"""All mutants in one Verilated queue: a number, set before a queue is made, says which of them it is.
+"""All mutants in one Verilated queue: a number, set before a queue is made, selects one of them.
 
 Building the queue takes far longer than finding that a mutant is wrong, so it is built once for all of
 them: each changed expression becomes ``(olaf_mutation::chosen == 7 ? changed : original)``. Mutant 0 is
@@ -8,11 +8,11 @@ the queue as it is.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from olafctl import cache
 from olafctl.queue import verilog
 from olafctl.queue.verilate import Progress, build_variant
 from olafctl.wire.geometry import Geometry
 from olaflab.queue.mutants.operators import Mutant
+from olafswitch import cache
 
 _CHOICE = Path(__file__).with_name("mutant_choice.cpp")
 NOT_MUTATED = ("olaf_queue_checks.v", verilog.INSTANCE)

@@ -1,4 +1,4 @@
-"""Runs the conformance traffic against every mutant, and says which it finds.
+"""Runs the conformance traffic against every mutant, and reports which ones it finds.
 
 A mutant is *killed* when the traffic shows a difference from the golden model, an assertion in the Verilog
 fails, a figure is missed, or the run does not come to an end. One that does none of it *survives*.
@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from olafctl.errors import OlafError
 from olafctl.queue import verilog
 from olafctl.queue.verilate import Progress
 from olafctl.wire.geometry import Geometry
@@ -25,6 +24,7 @@ from olaflab.queue.model import QueueModel
 from olaflab.queue.mutants import figures, operators, races, schema
 from olaflab.queue.mutants.equivalent import ARGUMENTS
 from olaflab.queue.mutants.operators import Mutant
+from olafswitch.errors import OlafError
 
 GEOMETRIES = (
     Geometry(indices=3, slots=3, beats=4, members=3, adder_latency=5),
@@ -33,7 +33,7 @@ GEOMETRIES = (
     Geometry(indices=9, slots=8, beats=24),
 )
 """Small, so that every corner is met soon; every adder latency."""
-_FRAMES_OF_A_SEED = 600
+_FRAMES_OF_A_SEED = 850
 _TRIES_OF_A_SEED = 300
 _SECONDS_OF_A_SEED = 10.0
 """Of processor time; a seed takes about one."""

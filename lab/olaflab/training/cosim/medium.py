@@ -9,14 +9,14 @@ the next step is due, or two delays after a host has sent. An idle engine is not
 from collections import Counter
 from ipaddress import IPv4Address
 
-from olaf.port import Address
-from olaf.virtual import VirtualNetwork
+from olaf.transport.port import Address
+from olaf.transport.virtual import VirtualNetwork
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Host, default_mac
 from olafctl.targets.interface import TimedFrame, VirtualTime
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint
+from olafswitch.errors import BadInput, Problem
 
 NS = 1_000_000_000
 DELAY = 50_000
@@ -87,7 +87,7 @@ class EngineMedium:
         return host
 
     def _mac(self, ip: str) -> str:
-        """What the host's neighbour table would say."""
+        """The host's neighbour table."""
         mac = self._macs.get(IPv4Address(ip))
         if mac is None:
             raise BadInput(Problem(f"no host has the address {ip}", "testbed", "add it under hosts"))

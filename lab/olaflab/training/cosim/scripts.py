@@ -1,13 +1,13 @@
 """Ordinary programs in virtual time: each in a thread of its own, and only one of them ever runs.
 
-A program computes in no time and then sleeps, as long as its computing is said to take. So programs that
+A program computes in no time and then sleeps, as long as its computing is stated to take. So programs that
 know nothing of virtual time can be members of a simulation, and the simulation repeats exactly.
 """
 
 import threading
 from collections.abc import Callable
 
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 
 class Script:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from olafctl.errors import BadInput, OlafError, Problem
 from olafctl.membership.model import Cluster, Member
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
@@ -16,6 +15,7 @@ from olafctl.wire.layouts import FrameType, Layout
 from olaflab.frames import OlafFrame
 from olaflab.training.replay.schedule import Blocks, Schedule
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput, OlafError, Problem
 
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
@@ -59,12 +59,12 @@ def senders(testbed: Testbed) -> Sequence[Member]:
 def whole_model(testbed: Testbed) -> int:
     """Values of the models that the senders train.
 
-    Raises BadInput when the testbed does not say, or they differ.
+    Raises BadInput when the testbed does not give it, or they differ.
     """
     lengths = {cluster.values for cluster in asynchronous(testbed)}
     if len(lengths) != 1 or 0 in lengths:
         remedy = "give every cluster that sends to a parameter server the same `values`"
-        raise BadInput(Problem("does not say one length of all models", testbed.name, remedy))
+        raise BadInput(Problem("does not give one length for all models", testbed.name, remedy))
     return lengths.pop()
 
 
@@ -121,7 +121,7 @@ def updates(testbed: Testbed, trace: Trace, schedule: Schedule, blocks: Blocks) 
 def receptions(testbed: Testbed, leaving: Iterable[TimedFrame]) -> Receptions:
     """What arrived at the parameter server's port, of all that left the engine.
 
-    Raises OlafError when a frame there is no update of one of the testbed's workers.
+    Raises OlafError when a frame there is not an update of one of the testbed's workers.
     """
     port = testbed.parameter_servers[0].port
     times, heads = [], bytearray()

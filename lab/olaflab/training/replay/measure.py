@@ -16,7 +16,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ClusterAge:
-    """Age-of-Model of one cluster in ns; None where nothing of it was received in time."""
+    """Age-of-Model of one cluster in ns; None if none of it was received in time."""
 
     cluster: int
     received: int
@@ -80,7 +80,7 @@ def measure(
 
     ``sent_time`` (ns) and ``sent_cluster`` have one entry a frame sent, each of a segment below
     ``segments``; ``counters`` are the engine's registers afterwards, of several ``engines`` taken together.
-    A cluster is observed from its first frame sent to its last: before and after that its age says nothing
+    A cluster is observed from its first frame sent to its last: before and after that its age means nothing
     about the engine. Its age is its oldest segment's.
     """
     causes = {name: counters[name] for name in DISPOSITIONS if name.startswith("dropped_") and counters[name]}

@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from olafctl.errors import BadInput, Problem
 from olafctl.queue.registers import DISPOSITIONS, rate_word
 from olafctl.targets.interface import Registers, TimedFrame
 from olafctl.testbed.model import Testbed
@@ -18,6 +17,7 @@ from olaflab.training.replay.measure import Measurement, measure
 from olaflab.training.replay.schedule import Blocks, Indices, Schedule
 from olaflab.training.replay.sums import Sums
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput, Problem
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def replay(
     figures = measure(
         schedule.time, clusters, arrived, counters, blocks.segments, engines=len(testbed.engines)
     )
-    # Partial sums of several engines are added up in an order that what leaves does not tell.
+    # Partial sums of several engines are added up in an order that what leaves does not show.
     wrong = () if len(testbed.engines) > 1 else sums.wrong
     return Outcome(setting, replace(figures, violations=(*figures.violations, *wrong)), arrived)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from olafctl.errors import BadInput, Problem
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput, Problem
 
 Indices = npt.NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 Of one index, updates leave in the order in which they came: what leaves is the newest one sent so far, with
 those before it that were not dropped, added from the oldest on in binary32 (OLAF §3, algorithm 1). Which
-ones were dropped or replaced the frame does not say, but few choices are possible, and one must give the
+ones were dropped or replaced the frame does not show, but few choices are possible, and one must give the
 bits that left.
 """
 
@@ -37,7 +37,7 @@ class Sums:
         self._waiting: dict[tuple[int, int], deque[_Sent]] = {}
         self._wrong = 0
         self.wrong: list[str] = []
-        """A line for each frame that is no such sum, up to a few."""
+        """A line for each frame that is not such a sum, up to a few."""
         self.checked = 0
 
     def sending(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:

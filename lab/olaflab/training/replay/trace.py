@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from olafctl.errors import BadInput, OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 Indices = npt.NDArray[np.int64]
 
@@ -89,7 +89,7 @@ def quantise(gradient: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
     """A gradient's direction in 8 bits a value: scaled so that the largest magnitude is 127."""
     largest = float(np.abs(gradient).max())
     if largest == 0:
-        return np.ones(gradient.shape, dtype=np.int8)  # no direction at all: its norm, 0, says the rest
+        return np.ones(gradient.shape, dtype=np.int8)  # no direction: its norm of 0 is enough
     return np.asarray(np.rint(gradient * (_LEVELS / largest)), dtype=np.int8)
 
 
@@ -123,7 +123,7 @@ def load(path: Path) -> Trace:
         raise BadInput(Problem(error.strerror or "cannot be read", str(path), "name a trace file")) from error
     except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise BadInput(
-            Problem("is not an Olaf trace", str(path), "`olafctl record` makes one; see docs/traces.md")
+            Problem("is not an Olaf trace", str(path), "`olaflab record` makes one; see docs/traces.md")
         ) from error
     _check(path, header, arrays)
     return Trace(header, **arrays)
@@ -132,7 +132,7 @@ def load(path: Path) -> Trace:
 def _check(path: Path, header: Any, arrays: dict[str, npt.NDArray[Any]]) -> None:
     where = str(path)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise BadInput(Problem("is not an Olaf trace", where, "`olafctl record` makes one"))
+        raise BadInput(Problem("is not an Olaf trace", where, "`olaflab record` makes one"))
     if header.get("version") != VERSION:
         raise BadInput(
             Problem(f"is of trace version {header.get('version')}, not {VERSION}", where, "record it again")

@@ -10,19 +10,19 @@ from multiprocessing.process import BaseProcess
 
 import numpy as np
 from olaf.errors import OlafError as SdkError
-from olaf.udp import UdpPort
+from olaf.transport.udp import UdpPort
 
 from olafctl.membership.model import Member as Worker
-from olafctl.ports.namespace import within
 from olafctl.testbed.model import Testbed
 from olaflab.training.cosim.medium import address
 from olaflab.training.replicas.lossy import LossyPort
 from olaflab.training.replicas.plan import End, Outcome, Plan, Task, ended, replica
+from olafswitch.ports.namespace import within
 
 _TO_BEGIN, _TO_END = 60.0, 60.0
 """Seconds until a member has joined, and for all to have the same results at the end."""
 _STEPS = 10
-"""A member says how far it is after so many steps."""
+"""A member reports its progress after so many steps."""
 _SLICE = 1.0
 
 
@@ -71,7 +71,7 @@ class Team:
         outcome = Outcome(time.monotonic() - (started or end))
         outcome.ends = [end for _, end in sorted(self._ends.items())]
         outcome.problems = [
-            f"{self._name(member)}: {said}" for member, said in sorted(self._problems.items())
+            f"{self._name(member)}: {message}" for member, message in sorted(self._problems.items())
         ]
         missing = [self._name(member) for member in self._processes if member not in self._ends]
         outcome.problems += [f"{name} did not end in {seconds:g} s" for name in missing]
@@ -107,16 +107,16 @@ class Team:
             assert isinstance(pipe, Connection)
             member = pipes[pipe]
             try:
-                said = pipe.recv()
+                message = pipe.recv()
             except (EOFError, OSError):
                 self._problems[member] = "it has died"
                 continue
-            if isinstance(said, End):
-                self._ends[member] = said
-            elif isinstance(said, int):
-                self._steps[member] = said
+            if isinstance(message, End):
+                self._ends[member] = message
+            elif isinstance(message, int):
+                self._steps[member] = message
             else:
-                self._problems[member] = str(said)
+                self._problems[member] = str(message)
 
 
 def _run(
@@ -141,7 +141,7 @@ def _train(
     one = replica(bed, plan, worker, task, port=port)
     try:
         one.begin(_TO_BEGIN)
-        said = 0
+        reported = 0
         while not one.done:
             version, weights = one.weights()
             gradient = task.gradient(weights)
@@ -149,9 +149,9 @@ def _train(
             one.commit(gradient, version)
             while not one.wait(lambda: one.ready or one.done, _SLICE):
                 pass
-            if one.version >= said + _STEPS:
-                said = one.version
-                pipe.send(said)
+            if one.version >= reported + _STEPS:
+                reported = one.version
+                pipe.send(reported)
         one.linger(_TO_END)
         pipe.send(ended(worker.name, one, port.lost))
         with suppress(EOFError, OSError):

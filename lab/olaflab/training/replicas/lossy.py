@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from random import Random
 
-from olaf.port import Address, Bytes, Party, Port, Run
+from olaf.transport.port import Address, Bytes, Party, Port, Run
 
 
 class LossyPort:

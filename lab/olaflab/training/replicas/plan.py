@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from olaf.replicas.replica import Replica
 from olaf.replicas.trained import Descent
-from olaf.segments import Vector
+from olaf.transport.segments import Vector
 
-from olafctl.errors import BadInput, Problem
 from olafctl.membership.model import Member as Worker
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olaflab.training.cosim.medium import address
+from olafswitch.errors import BadInput, Problem
 
 NAME = "bench-replica"
 _BEATS = 22

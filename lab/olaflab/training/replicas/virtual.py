@@ -3,8 +3,8 @@
 from functools import partial
 
 import numpy as np
-from olaf.segments import Vector
-from olaf.virtual import VirtualNetwork
+from olaf.transport.segments import Vector
+from olaf.transport.virtual import VirtualNetwork
 
 from olafctl.membership.model import Member as Worker
 from olafctl.targets.interface import VirtualTime
@@ -75,7 +75,7 @@ class _Script:
         return self.replica.done or self.replica.failure is not None
 
     def kill(self) -> None:
-        """It is gone, and tells no other member."""
+        """End the member without a message to any other."""
         self._alive = False
         self.port.close()
 

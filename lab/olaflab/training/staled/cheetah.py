@@ -43,7 +43,7 @@ class Deterministic:
         """After one step more."""
         if self._target is None:
             self._target = weights.copy()
-            # Not as many in all: the workers' episodes shall not end together.
+            # Not as many in all, so that the workers' episodes do not end together.
             for _ in range(self._random.integers(self._RANDOM, 2 * self._RANDOM)):
                 self._step(self._random.uniform(-1, 1, self._ACTIONS).astype(np.float32))
         actor, critic = self._split(weights)

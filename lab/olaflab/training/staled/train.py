@@ -1,4 +1,4 @@
-"""Training of several workers whose gradients are computed on weights as old as they are said to be."""
+"""Training of several workers whose gradients are computed on weights of a given age."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "../../../ports/native/ports.h"
+#include "olafswitch/ports/native/ports.h"
 
 namespace olaf {
 

@@ -6,7 +6,7 @@ Network::Network(Engine &engine, WiredPorts ports, const std::vector<std::string
     : engine_(engine), ports_(ports), place_at_(ports.last_front + 1) {
     for (const std::string &library : queue_libraries) {
         auto place = unsigned(twins_.size());
-        twins_.push_back(std::make_unique<Twin>(engine, losses, ports, place, library));
+        twins_.push_back(std::make_unique<Twin>(engine, *this, ports, place, library));
     }
 }
 

@@ -8,7 +8,7 @@
 
 namespace olaf {
 
-class Network final : public Wiring {
+class Network final : public QueueWiring {
   public:
     // `time` is virtual, in ns.
     using Deliver = std::function<void(uint64_t time, unsigned port, const uint8_t *frame, size_t length)>;
@@ -38,8 +38,8 @@ class Network final : public Wiring {
     // Back to the wall clock; what is on its way between engines is lost.
     void resume(uint64_t now);
 
-    QueueStage &queue_of(unsigned place) { return twins_.at(place)->queue; }
-    bool has(unsigned place) const { return place < twins_.size(); }
+    QueueStage &queue_of(unsigned place) override { return twins_.at(place)->queue; }
+    bool has(unsigned place) const override { return place < twins_.size(); }
     bool is_front(unsigned port) const {
         return port >= 1 && port <= ports_.last_front && cables.from(port) == nullptr;
     }

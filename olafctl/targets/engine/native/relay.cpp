@@ -1,4 +1,4 @@
-#include "wirings.h"
+#include "relay.h"
 
 namespace olaf {
 
@@ -11,7 +11,7 @@ void Relay::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t
     if (port < FIRST_FRONT) {
         into_first(port, frame, length);
     } else if (port >= FROM_FIRST && has(port - FROM_FIRST)) {
-        if (!queues_[port - FROM_FIRST]->offer_now(frame, length, now)) losses.no_shim++;
+        if (!queues_[port - FROM_FIRST]->offer_now(frame, length, now)) no_shim++;
     } else if (port <= SECOND_FRONT || port >= FROM_FIRST) {
         losses.misrouted++;
     } else if (Cable *cable = cables.from(port - SECOND_FRONT)) {

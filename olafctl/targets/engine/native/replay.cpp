@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "../../../ports/native/failure.h"
+#include "olafswitch/ports/native/failure.h"
 #include "processor_time.h"
 
 namespace olaf {

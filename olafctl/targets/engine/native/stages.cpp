@@ -1,5 +1,5 @@
 // Updates through the parts of one engine in this thread, as fast as it takes them.
-#include "emission.h"
+#include "olafswitch/engine/native/emission.h"
 #include "processor_time.h"
 #include "queue_stage.h"
 

@@ -1,8 +1,7 @@
 // VNP4₁ → OlafQueue → VNP4₂: one engine of a network. Its devices are 2 · place and 2 · place + 1.
 #pragma once
-#include "emission.h"
-#include "engine.h"
-#include "queue_stage.h"
+#include "olafswitch/engine/native/emission.h"
+#include "queue_wiring.h"
 
 namespace olaf {
 
@@ -14,8 +13,9 @@ struct WiredPorts {
 
 class Twin {
   public:
-    Twin(Engine &engine, Losses &losses, WiredPorts ports, unsigned place, const std::string &queue_library)
-        : queue(queue_library), engine_(engine), losses_(losses), ports_(ports), place_(place) {}
+    Twin(Engine &engine, QueueWiring &wiring, WiredPorts ports, unsigned place,
+         const std::string &queue_library)
+        : queue(queue_library), engine_(engine), wiring_(wiring), ports_(ports), place_(place) {}
 
     bool ready() const { return vnp4_1_ && vnp4_2_; }
     void set_switch(unsigned block, Switch program) { (block == 0 ? vnp4_1_ : vnp4_2_) = program; }
@@ -24,17 +24,17 @@ class Twin {
     template <typename Offer>
     void into_first(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Offer offer) {
         if (!ready()) {
-            losses_.no_pipeline++;
+            wiring_.losses.no_pipeline++;
             return;
         }
         process(vnp4_1_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
             if (out == ports_.queue) {
-                if (!offer(bytes, size)) losses_.no_shim++;
+                if (!offer(bytes, size)) wiring_.no_shim++;
             } else if (out == ports_.cpu) {
                 Source source = source_of(port, frame, length);
-                if (!engine_.punt(2 * place_, source, bytes, size, now)) losses_.packet_ins++;
+                if (!engine_.punt(2 * place_, source, bytes, size, now)) wiring_.losses.packet_ins++;
             } else {
-                losses_.misrouted++;
+                wiring_.losses.misrouted++;
             }
         });
     }
@@ -44,15 +44,15 @@ class Twin {
     template <typename Send>
     void into_second(unsigned port, const uint8_t *frame, size_t length, uint64_t now, Send send) {
         if (!ready()) {
-            losses_.no_pipeline++;
+            wiring_.losses.no_pipeline++;
             return;
         }
         process(vnp4_2_, port, frame, length, now, [&](unsigned out, const uint8_t *bytes, size_t size) {
             if (out == ports_.cpu) {
                 Source source = source_of(port, frame, length);
-                if (!engine_.punt(2 * place_ + 1, source, bytes, size, now)) losses_.packet_ins++;
+                if (!engine_.punt(2 * place_ + 1, source, bytes, size, now)) wiring_.losses.packet_ins++;
             } else if (out < 1 || out > ports_.last_front || !send(out, bytes, size)) {
-                losses_.misrouted++;
+                wiring_.losses.misrouted++;
             }
         });
     }
@@ -62,7 +62,7 @@ class Twin {
 
   private:
     Engine &engine_;
-    Losses &losses_;
+    QueueWiring &wiring_;
     WiredPorts ports_;
     unsigned place_;
     Switch vnp4_1_, vnp4_2_;

@@ -10,9 +10,9 @@ from .conftest import Lab, Recorded
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
-from olaf.reduction import Reduction
 from olaf.rounds import Rounds
-from olaf.virtual import VirtualNetwork
+from olaf.rounds.reduction import Reduction
+from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.training.cosim.medium import EngineMedium, address
 

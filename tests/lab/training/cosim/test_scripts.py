@@ -4,21 +4,21 @@ import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.training.cosim.scripts import Script
 
 
 def test_only_one_runs_and_time_passes_where_they_sleep() -> None:
     network = VirtualNetwork()
-    said: list[tuple[str, float]] = []
+    times: list[tuple[str, float]] = []
 
     def program(name: str, pause: float) -> Script:
         def run(script: Script) -> None:
             for _ in range(3):
-                said.append((name, network.time))
+                times.append((name, network.time))
                 script.sleep(pause)
-            said.append((name, network.time))
+            times.append((name, network.time))
 
         return Script(network, run)
 
@@ -26,9 +26,9 @@ def test_only_one_runs_and_time_passes_where_they_sleep() -> None:
     slow.begin(0.0)
     fast.begin(0.1)
     assert network.run(stop=lambda: slow.done and fast.done)
-    assert [name for name, _ in said] == ["slow", "fast", "fast", "fast", "slow", "fast", "slow", "slow"]
-    assert [time for name, time in said if name == "slow"] == [0.0, 1.0, 2.0, 3.0]
-    assert [time for name, time in said if name == "fast"] == pytest.approx([0.1, 0.5, 0.9, 1.3])
+    assert [name for name, _ in times] == ["slow", "fast", "fast", "fast", "slow", "fast", "slow", "slow"]
+    assert [time for name, time in times if name == "slow"] == [0.0, 1.0, 2.0, 3.0]
+    assert [time for name, time in times if name == "fast"] == pytest.approx([0.1, 0.5, 0.9, 1.3])
 
 
 def test_a_program_may_wait_for_the_simulation_itself() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.membership.model import Member
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
+from olafswitch.errors import BadInput
 
 from .conftest import Lab, Recorded
 
@@ -22,7 +22,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 import olaf
 from olaf.policies import Plain
-from olaf.virtual import VirtualNetwork
+from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.training.cosim.medium import NS, EngineMedium, address
 
@@ -135,9 +135,7 @@ def test_it_converges_though_the_queue_drops(training: Training, counted: dict[s
     assert not training.medium.refused
 
 
-def test_updates_are_merged_in_the_engine_and_none_is_lost_uncounted(
-    training: Training, counted: dict[str, int]
-) -> None:
+def test_updates_are_merged_and_every_loss_is_counted(training: Training, counted: dict[str, int]) -> None:
     assert counted["merged"] > 0
     received = [OlafFrame.decode(item.frame) for item in training.session.left]
     updates = [frame for frame in received if frame.frame_type is FrameType.UPDATE]

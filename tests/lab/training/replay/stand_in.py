@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.ports.attachment import Attachment
 from olafctl.queue.registers import REGISTERS, Access, Command, IndexSettings, rate_of
 from olafctl.queue.settings import Ranges, ranges
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
+from olafswitch.ports.attachment import Attachment
 
 
 @dataclass

@@ -5,8 +5,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from olafctl.cli.main import olafctl
-from olafctl.errors import OlafError
 from olafctl.wire.modes import Mode
+from olaflab.main import olaflab
+from olafswitch.errors import OlafError
 from tests.lab.training.replay import small
 
 
@@ -16,11 +17,12 @@ def nothing_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(olafctl, ["replay", *words])
+    return CliRunner().invoke(olaflab, ["replay", *words])
 
 
 WRONG = {
     "a rate of no unit": (["--rate", "40X"], "--rate: '40X"),
+    "an empty rate": (["--rate", ""], "--rate: is empty"),
     "a negative rate": (["--rate", "-1G"], "--rate"),
     "a rate beyond the bus": (["--rate", "500G"], "--rate"),
     "an offered rate that is off": (["--offered", "off"], "--offered: cannot be unlimited"),
@@ -28,22 +30,22 @@ WRONG = {
     "frames of no whole value": (["--frame-bytes", "257"], "frames of 257 bytes"),
     "frames beyond the model": (["--frame-bytes", "9036"], "frames of 9036 bytes"),
     "a testbed that is none": (["--testbed", "absent.yaml"], "absent.yaml"),
-    "a deployment that is none": (["--testbed", "absent"], "no deployment 'absent'"),
+    "a deployment that is none": (["--testbed", "absent"], "deployment 'absent' does not exist"),
     "nothing deployed": ([], "nothing is deployed"),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_input_is_one_line_and_nothing_is_replayed(wrong: str) -> None:
-    words, said = WRONG[wrong]
+    words, message = WRONG[wrong]
     result = run(str(small.SHIPPED), *words)
     assert isinstance(result.exception, OlafError)
     assert result.exception.exit_code == 2
-    assert said in str(result.exception)
+    assert message in str(result.exception)
     assert len(result.exception.problems) == 1
 
 
-def test_a_file_that_is_no_trace_is_told() -> None:
+def test_a_file_that_is_not_a_trace_is_reported() -> None:
     result = run(__file__)
     assert isinstance(result.exception, OlafError)
     assert "is not an Olaf trace" in str(result.exception)
@@ -66,7 +68,7 @@ def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> N
         text = run(str(small.SHIPPED), "--updates", "50", "--testbed", "laptop").stdout
         assert "Olaf, output" in text and "NOT CONSERVED" not in text
     finally:
-        assert runner.invoke(olafctl, ["destroy", "laptop"]).exit_code == 0
+        assert runner.invoke(olafctl, ["destroy", "-d", "laptop"]).exit_code == 0
 
 
 def test_help_names_every_option() -> None:

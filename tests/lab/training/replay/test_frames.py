@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olafctl.errors import BadInput, OlafError
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import TIMES, FrameType
 from olaflab.frames import OlafFrame
 from olaflab.training.replay.frames import receptions, updates, values_in
 from olaflab.training.replay.schedule import Blocks, Load, schedule
+from olafswitch.errors import BadInput, OlafError
 from tests.lab.training.replay import small
 
 NEAR = st.tuples(st.integers(0, 2**62), st.integers(-TIMES // 2 + 1, TIMES // 2 - 1))
@@ -87,7 +87,7 @@ def test_nothing_received_is_empty() -> None:
     assert len(receptions(small.testbed("laptop"), []).time) == 0
 
 
-def test_a_stranger_at_the_server_is_told() -> None:
+def test_a_stranger_at_the_server_is_reported() -> None:
     testbed, frame = first()
     stranger = replace(frame, source=replace(frame.source, ip=IPv4Address("192.0.2.1"))).encode()
     with pytest.raises(OlafError, match="no worker, reached the server"):

@@ -63,7 +63,7 @@ def test_a_cluster_that_was_never_heard_has_no_age() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"in_updates": 5}, "updates sent, and received by the engine: 6 ≠ 5"),
         ({"merged": 2}, "out + merged + replaced + dropped: 6 ≠ 7"),
@@ -73,11 +73,11 @@ def test_a_cluster_that_was_never_heard_has_no_age() -> None:
         ({"merged": 0, "dropped_full": 2}, "counted by the frames, and out + merged: 5 ≠ 4"),
     ],
 )
-def test_what_does_not_add_up_is_told(wrong: dict[str, int], said: str) -> None:
-    assert any(said in line for line in violations(6, SEEN, COUNTERS | wrong))
+def test_counts_that_do_not_add_up_are_reported(wrong: dict[str, int], message: str) -> None:
+    assert any(message in line for line in violations(6, SEEN, COUNTERS | wrong))
 
 
-def test_counts_are_not_held_to_merges_that_were_replaced_or_saturated() -> None:
+def test_replaced_or_saturated_merges_do_not_bind_counts() -> None:
     kept = {"in_updates": 6, "out_updates": 4}
     assert violations(6, SEEN, counted(**kept, replaced_reward=1, merged=1)) == []
     assert violations(6, SEEN, counted(**kept, saturations=1, merged=2)) == []

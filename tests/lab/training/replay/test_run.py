@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput, OlafError
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import TimedFrame
@@ -17,6 +16,7 @@ from olaflab.training.replay import trace as traces
 from olaflab.training.replay.run import Outcome, Setting, replay
 from olaflab.training.replay.schedule import Load, Schedule, schedule
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput, OlafError
 from tests.lab.training.replay import small
 from tests.lab.training.replay.stand_in import StandIn
 
@@ -141,7 +141,7 @@ def test_a_picture_has_the_format_its_name_ends_with(
         plot.updates_per_frame([outcomes[Mode.OLAF]], TESTBED, plan, LOAD, tmp_path / "cdf.jpg")
 
 
-def test_a_picture_that_cannot_be_written_is_told(
+def test_a_picture_that_cannot_be_written_is_reported(
     outcomes: dict[Mode, Outcome], plan: Schedule, tmp_path: Path
 ) -> None:
     with pytest.raises(OlafError, match="cannot write the picture"):

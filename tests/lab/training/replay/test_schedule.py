@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.schedule import Load, schedule, spread
+from olafswitch.errors import BadInput
 from tests.lab.training.replay import small
 
 FAST = 1e15
@@ -66,11 +66,11 @@ def test_every_workers_updates_stay_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("updates", "link", "said"),
+    ("updates", "link", "message"),
     [(5, FAST, "5 updates of each worker, but the trace holds 4"), (4, 1e8, "slower than what they offer")],
 )
-def test_what_cannot_be_scheduled_is_refused(updates: int, link: float, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_what_cannot_be_scheduled_is_refused(updates: int, link: float, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         schedule(small.trace(), np.arange(2), Load(1e9, link, 100), updates)
 
 
@@ -79,7 +79,7 @@ def test_a_single_update_has_no_rate() -> None:
         schedule(small.trace(), np.arange(1), Load(1e9, FAST, 100), updates=1)
 
 
-def test_clusters_in_turn_begin_when_one_has_sent_its_last_update() -> None:
+def test_clusters_in_turn_begin_after_the_last_update() -> None:
     """Worker 0 ends at 500; worker 1, of another cluster, begins then: 650, 800, 850, 1400."""
     bits = 8 * 100 * 8
     plan = schedule(small.trace(), np.arange(2), Load(bits / 1300e-9, FAST, 100, at_once=1))

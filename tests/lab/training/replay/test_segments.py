@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput
 from olafctl.queue.verilate import build_queue
 from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
@@ -21,6 +20,7 @@ from olaflab.training.replay.frames import updates, whole_model
 from olaflab.training.replay.run import Outcome, Setting, replay
 from olaflab.training.replay.schedule import Load, Schedule, schedule
 from olaflab.training.replay.trace import Trace
+from olafswitch.errors import BadInput
 from tests.lab.training.replay import small
 from tests.lab.training.replay.stand_in import StandIn
 from tests.lab.training.replay.verilated import VerilatedQueue
@@ -109,7 +109,7 @@ def test_the_model_is_as_old_as_its_oldest_segment(outcomes: dict[Mode, Outcome]
     assert age.average >= np.mean(arrived.time - arrived.generated) / 2
 
 
-def test_a_wrong_sum_is_told(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
+def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
     class OneBitOff(StandIn):
         def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
             for number, timed in enumerate(super().replay(frames)):
@@ -130,7 +130,7 @@ def test_a_cluster_of_fewer_segments_is_refused(testbed: Testbed, trace: Trace, 
 
 
 def test_models_of_unknown_or_different_length_are_refused() -> None:
-    with pytest.raises(BadInput, match="does not say one length of all models"):
+    with pytest.raises(BadInput, match="does not give one length for all models"):
         whole_model(small.testbed("nine-clusters"))
 
 
@@ -145,7 +145,7 @@ def test_reports_and_pictures_name_the_segments(
 
 
 @pytest.mark.parametrize("rate", [40, 20])
-def test_through_the_verilog_queue_olaf_loses_less_and_is_fresher(
+def test_olaf_loses_less_and_is_fresher_in_the_verilog_queue(
     testbed: Testbed, trace: Trace, rate: int
 ) -> None:
     """Every sum is exact to the bit; a model is as old as its oldest segment."""

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olafctl.errors import BadInput, OlafError
 from olaflab.training.replay import trace as traces
+from olafswitch.errors import BadInput, OlafError
 from tests.lab.training.replay import small
 
 
@@ -19,7 +19,7 @@ def test_a_trace_survives_its_file(tmp_path: Path) -> None:
     assert (read.workers, read.updates, read.values) == (2, 4, 3)
 
 
-def test_gradients_have_their_recorded_norm_and_their_pool_direction() -> None:
+def test_gradients_have_their_norm_and_pool_direction() -> None:
     gradients = small.trace().gradients(np.array([0, 0, 1]), np.array([0, 3, 2]), 3)
     assert gradients.dtype == np.float32
     assert np.allclose(np.linalg.norm(gradients, axis=1), [5, 20, 6], rtol=1e-6)
@@ -73,11 +73,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_no_recording_holds_is_refused(tmp_path: Path, wrong: str) -> None:
     from dataclasses import replace
 
-    changes, said = WRONG[wrong]
+    changes, message = WRONG[wrong]
     traces.save(replace(small.trace(), **changes), tmp_path / "wrong.npz")
     with pytest.raises(BadInput, match=r"wrong\.npz") as raised:
         traces.load(tmp_path / "wrong.npz")
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_files_that_are_no_traces_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
-from olaflab.paper.demo.experiment import TOGETHER, in_turn
+from olaflab.papers.olaf.demo.experiment import TOGETHER, in_turn
 from olaflab.queue.model import QueueModel
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.measure import Measurement, reduction

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from olafctl.ports.attachment import Attachment
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
 from olafctl.targets.interface import Device, Registers, TimedFrame
@@ -11,6 +10,7 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Kind
 from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olafswitch.ports.attachment import Attachment
 
 _SOURCE = slice(26, 30)
 _SEGMENT = slice(60, 62)

@@ -10,12 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from statistics import mean
 
-from olafctl import cache, toolchain
-from olafctl.errors import MissingTool, OlafError, Problem
 from olaflab.model import library
 from olaflab.model.arrays import native_arrays
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Scenario
+from olafswitch import cache, toolchain
+from olafswitch.errors import MissingTool, OlafError, Problem
 
 _SOURCE = Path(__file__).parent / "tree.cpp"
 _FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")

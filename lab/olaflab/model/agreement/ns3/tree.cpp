@@ -68,7 +68,7 @@ class OlafQueue : public ns3::Queue<Packet> {
 
     bool Enqueue(Ptr<Packet> packet) override {
         UpdateTag tag;
-        if (!packet->PeekPacketTag(tag)) throw std::logic_error("a packet that is no update");
+        if (!packet->PeekPacketTag(tag)) throw std::logic_error("the packet is not an update");
         std::uint32_t displaced;
         switch (rules_.Offer(tag.update, 0, &displaced)) {
             case olaf::Disposition::kAppended: return DoEnqueue(GetContainer().end(), packet);

@@ -13,7 +13,7 @@
     localparam SEQ_BITS = `OLAF_OLAF_SEQ_WIDTH;
     localparam ROW_BITS = 1 + SLOT_BITS + SEQ_BITS + MEMBERS + `OLAF_OLAF_COUNT_WIDTH + 1 + SEQ_BITS;
     localparam [1:0] FREE = 2'd0, WAITING = 2'd1, LEAVING = 2'd2, SUMMING = 2'd3;
-    localparam [1:0] RUN = 2'd0, JUDGE = 2'd1, FILL = 2'd2, SWALLOW = 2'd3;
+    localparam [2:0] UPDATE = 3'd1, JUDGE = 3'd3, FILL = 3'd4, SWALLOW = 3'd5;
     localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, WEIGH = 3'd2, ACT = 3'd3, GAP = 3'd4;
 
     (* hierconn *) wire \queue.queue_rst , \queue.clearing ;
@@ -44,21 +44,20 @@
     (* hierconn *) wire [`OLAF_META_BITS-1:0] \queue.dequeue.meta ;
 
     (* hierconn *) wire \queue.enqueue.f_valid , \queue.enqueue.f_first , \queue.enqueue.d_valid , \queue.enqueue.d_first ;
-    (* hierconn *) wire \queue.enqueue.f_present , \queue.enqueue.f_locked , \queue.enqueue.d_present , \queue.enqueue.d_locked ;
-    (* hierconn *) wire \queue.enqueue.d_accumulates , \queue.enqueue.arriving , \queue.enqueue.leaving ;
+    (* hierconn *) wire \queue.enqueue.f_present , \queue.enqueue.lock.f_locked , \queue.enqueue.d_present , \queue.enqueue.lock.d_locked ;
+    (* hierconn *) wire \queue.enqueue.contribution.accumulates , \queue.enqueue.arriving , \queue.enqueue.leaving ;
     (* hierconn *) wire [`OLAF_TUSER_OCCUPANCY_LOW-1:0] \queue.enqueue.f_user , \queue.enqueue.d_user ;
     (* hierconn *) wire [`OLAF_FAULT_BITS-1:0] \queue.enqueue.f_fault , \queue.enqueue.d_fault , \queue.enqueue.fault ;
     (* hierconn *) wire [SLOT_BITS-1:0] \queue.enqueue.f_slot , \queue.enqueue.d_slot , \queue.enqueue.at_slot ;
     (* hierconn *) wire [`OLAF_SETTINGS_BITS-1:0] \queue.enqueue.f_settings , \queue.enqueue.d_settings ;
-    (* hierconn *) wire [ROW_BITS-1:0] \queue.enqueue.f_row ;
-    (* hierconn *) wire [PLACE_BITS-1:0] \queue.enqueue.spare , \queue.enqueue.its_spare , \queue.enqueue.buffer ;
+    (* hierconn *) wire [ROW_BITS-1:0] \queue.enqueue.contribution.f_row ;
+    (* hierconn *) wire [PLACE_BITS-1:0] \queue.enqueue.spare , \queue.enqueue.freed_buffer , \queue.enqueue.buffer ;
     (* hierconn *) wire [`OLAF_DISPOSITION_BITS-1:0] \queue.enqueue.disposition ;
-    (* hierconn *) wire \queue.enqueue.tracked , \queue.enqueue.old_headers , \queue.enqueue.accumulates , \queue.enqueue.completes ;
+    (* hierconn *) wire \queue.enqueue.tracked , \queue.enqueue.merged.old_headers , \queue.enqueue.accumulates , \queue.enqueue.contribution.completes ;
     (* hierconn *) wire [INDEX_BITS-1:0] \queue.enqueue.commit_index ;
     (* hierconn *) wire [`OLAF_META_BITS-1:0] \queue.enqueue.meta ;
 
-    (* hierconn *) wire [1:0] \queue.ingress.state ;
-    (* hierconn *) wire \queue.ingress.valid , \queue.ingress.inner , \queue.ingress.inner_update ;
+    (* hierconn *) wire [2:0] \queue.ingress.state ;
     (* hierconn *) wire \queue.ingress.more , \queue.ingress.fill ;
     (* hierconn *) wire [`OLAF_END_BITS-1:0] \queue.ingress.verdict ;
 
@@ -79,7 +78,7 @@
     wire in_f = queue.enqueue.f_valid && queue.enqueue.f_first;
     wire in_d = queue.enqueue.d_valid && queue.enqueue.d_first;
     wire [15:0] f_index = queue.enqueue.f_user[`OLAF_TUSER_INDEX], d_index = queue.enqueue.d_user[`OLAF_TUSER_INDEX];
-    wire [1:0] ingress = queue.ingress.state;
+    wire [2:0] ingress = queue.ingress.state;
     // It leaves before its end, and its slot is not counted as taken yet.
     wire ahead = arriving && leaving && appends;
 
@@ -100,7 +99,7 @@
             wire [ROW_BITS-1:0] row = queue.accumulate.words_rows[at*ROW_BITS +: ROW_BITS];
             assign row_sums[at] = row[ROW_BITS-1];
             assign row_slots[at*SLOT_BITS +: SLOT_BITS] = row[ROW_BITS-2 -: SLOT_BITS];
-            assign row_is_of_f[at] = row == queue.enqueue.f_row;
+            assign row_is_of_f[at] = row == queue.enqueue.contribution.f_row;
         end
     endgenerate
 
@@ -152,10 +151,10 @@
     function [SLOT_BITS-1:0] sum_slot(input [INDEX_BITS-1:0] index);
         sum_slot = row_slots[SLOT_BITS*index +: SLOT_BITS];
     endfunction
-    function [1:0] mode(input [`OLAF_SETTINGS_BITS-1:0] settings);
+    function [`OLAF_SETTINGS_MODE_WIDTH-1:0] mode(input [`OLAF_SETTINGS_BITS-1:0] settings);
         mode = settings[`OLAF_SETTINGS_MODE];
     endfunction
-    function summed(input [1:0] its_mode);
+    function summed(input [`OLAF_SETTINGS_MODE_WIDTH-1:0] its_mode);
         summed = its_mode == `OLAF_MODE_ISWITCH || its_mode == `OLAF_MODE_ISWITCH_ASYNC;
     endfunction
     // An update of this index waits and may be merged with.
@@ -168,7 +167,7 @@
         end
     endfunction
     // What was looked up for an update under way still holds.
-    function looked_up(input [INDEX_BITS-1:0] index, input [1:0] its_mode, input [SLOT_BITS-1:0] slot,
+    function looked_up(input [INDEX_BITS-1:0] index, input [`OLAF_SETTINGS_MODE_WIDTH-1:0] its_mode, input [SLOT_BITS-1:0] slot,
                        input present, input locked);
         looked_up = summed(its_mode) ? slot == sum_slot(index)
                 : (slot == newest(index) && (present || updates(index) == 2'd0)
@@ -283,13 +282,13 @@
                    && queue.enqueue.fault <= `OLAF_FAULT_INDEX);
             assert(ci == arriving_index[INDEX_BITS-1:0]);
             assert(queue.enqueue.meta[`OLAF_META_TRACKED] == tracked && !(tracked && accumulates));
-            assert(!queue.enqueue.completes || accumulates);
+            assert(!queue.enqueue.contribution.completes || accumulates);
             assert(!foreign(arriving_index, queue.enqueue.fault) || doomed);
             if (appends) begin
                 assert(queue.free_list.used < SLOTS && at_slot == available(0));
                 assert(!tracked || !unlocked(ci));
                 assert(!accumulates || !sums(ci));
-                assert(!queue.enqueue.old_headers);
+                assert(!queue.enqueue.merged.old_headers);
             end else if (!drops && !accumulates) begin
                 assert(tracked && known(at_slot) && of(at_slot) == ci);
                 assert(state(at_slot) == (leaving ? LEAVING : WAITING));
@@ -298,34 +297,32 @@
                 assert(sums(ci) && sum_slot(ci) == at_slot);
                 assert(disposition == `OLAF_MERGE || disposition == `OLAF_SUPERSEDE);
             end
-            if (!drops) assert(queue.enqueue.buffer == queue.enqueue.spare && queue.enqueue.its_spare == place_of(at_slot));
+            if (!drops) assert(queue.enqueue.buffer == queue.enqueue.spare && queue.enqueue.freed_buffer == place_of(at_slot));
         end
         // Updates that come to be decided.
         if (in_f) begin
             assert(row_is_of_f[f_index[INDEX_BITS-1:0]]);
             assert(looked_up(f_index[INDEX_BITS-1:0], mode(queue.enqueue.f_settings), queue.enqueue.f_slot,
-                             queue.enqueue.f_present, queue.enqueue.f_locked));
+                             queue.enqueue.f_present, queue.enqueue.lock.f_locked));
             assert(queue.enqueue.f_fault <= `OLAF_FAULT_INDEX);
             assert(!foreign(f_index, queue.enqueue.f_fault)
                    || (ingress == JUDGE && queue.ingress.verdict == `OLAF_END_TRUNCATED));
         end
         if (in_d) begin
-            assert(queue.enqueue.d_accumulates == sums(d_index[INDEX_BITS-1:0]));
+            assert(queue.enqueue.contribution.accumulates == sums(d_index[INDEX_BITS-1:0]));
             assert(looked_up(d_index[INDEX_BITS-1:0], mode(queue.enqueue.d_settings), queue.enqueue.d_slot,
-                             queue.enqueue.d_present, queue.enqueue.d_locked));
+                             queue.enqueue.d_present, queue.enqueue.lock.d_locked));
             assert(queue.enqueue.d_fault <= `OLAF_FAULT_INDEX);
             assert(!foreign(d_index, queue.enqueue.d_fault)
                    || (ingress == JUDGE && queue.ingress.verdict == `OLAF_END_TRUNCATED));
         end
         assert({1'b0, in_f} + {1'b0, in_d} + {1'b0, arriving}
-               == (ingress == JUDGE || ingress == FILL
-                   || (ingress == RUN && queue.ingress.inner && queue.ingress.inner_update)));
+               == (ingress == UPDATE || ingress == JUDGE || ingress == FILL));
         // Ingress.
-        if (ingress == JUDGE) assert(queue.ingress.more == queue.ingress.inner && queue.ingress.verdict <= `OLAF_END_OVERLONG
-                                     && (!queue.ingress.more || queue.ingress.inner_update));
+        assert(ingress <= SWALLOW);
+        if (ingress == JUDGE) assert(queue.ingress.verdict <= `OLAF_END_OVERLONG);
         if (ingress == JUDGE && queue.ingress.fill && queue.ingress.more && arriving) assert(!leaving);
-        if (ingress == FILL) assert(arriving && leaving && !queue.ingress.inner);
-        if (ingress == SWALLOW) assert(queue.ingress.inner && queue.ingress.inner_update);
+        if (ingress == FILL) assert(arriving && leaving);
         // Commands.
         assert(queue.commands.state <= GAP);
         assert(queue.commands.pause == (queue.commands.state == PAUSE || queue.commands.state == WEIGH || queue.commands.state == ACT));

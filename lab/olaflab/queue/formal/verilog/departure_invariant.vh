@@ -6,9 +6,9 @@
     localparam STAGES = ADDER_LATENCY + 2, TAG_BITS = 2 + BEAT_BITS + ADDR_BITS;
 
     (* hierconn *) wire [9:0] \queue.ingress.index , \queue.ingress.last_index ;
-    (* hierconn *) wire \queue.enqueue.keep_pending ;
-    (* hierconn *) wire \queue.enqueue.same_size ;
-    (* hierconn *) wire [SLOT_WORDS*`OLAF_KEPT_BITS-1:0] \queue.enqueue.words_kept ;
+    (* hierconn *) wire \queue.enqueue.merged.keep_pending ;
+    (* hierconn *) wire \queue.enqueue.merged.same_size ;
+    (* hierconn *) wire [SLOT_WORDS*`OLAF_KEPT_BITS-1:0] \queue.enqueue.merged.words_kept ;
     (* hierconn *) wire \queue.merge.i_valid , \queue.merge.i_first , \queue.merge.waits , \queue.merge.open ;
     (* hierconn *) wire [BEAT_BITS-1:0] \queue.merge.i_beat ;
     (* hierconn *) wire [1:0] \queue.merge.number ;
@@ -34,7 +34,7 @@
     wire [SLOTS*16-1:0] kept_sizes;
     generate
         for (at = 0; at < SLOTS; at = at + 1) begin : of_kept
-            wire [`OLAF_KEPT_BITS-1:0] kept = queue.enqueue.words_kept[at*`OLAF_KEPT_BITS +: `OLAF_KEPT_BITS];
+            wire [`OLAF_KEPT_BITS-1:0] kept = queue.enqueue.merged.words_kept[at*`OLAF_KEPT_BITS +: `OLAF_KEPT_BITS];
             assign kept_sizes[at*16 +: 16] = kept[`OLAF_KEPT_SIZE];
         end
     endgenerate
@@ -76,13 +76,13 @@
                 && queue.filled.buffers[k*BUFFER_BITS +: BUFFER_BITS] == own_buffer) alone = 1'b0;
         sizes = 1'b1;
         for (z = 0; z < SLOTS; z = z + 1)
-            if (state(z) == WAITING && known(z) && !(queue.enqueue.keep_pending && at_slot == z)
+            if (state(z) == WAITING && known(z) && !(queue.enqueue.merged.keep_pending && at_slot == z)
                 && kept_sizes[16*z +: 16] != meta_sizes[16*z +: 16]) sizes = 1'b0;
     end
 
     always @(posedge aclk) if (!queue.queue_rst) begin
         // The frame at ingress.
-        if (ingress == RUN && queue.ingress.inner && queue.ingress.inner_update || ingress == FILL)
+        if (ingress == UPDATE || ingress == FILL)
             assert(queue.ingress.index != 10'd0 && queue.ingress.index <= queue.ingress.last_index && faultless);
         if (ingress == JUDGE) begin
             assert(queue.ingress.index != 10'd0);
@@ -93,14 +93,14 @@
             assert(ingress == JUDGE && queue.ingress.verdict == `OLAF_END_TRUNCATED && !(arriving && leaving));
         // Sizes: the update that another merges with is as long.
         assert(sizes);
-        if (queue.enqueue.keep_pending) assert(!in_f && !in_d && !arriving);
-        if (queue.enqueue.keep_pending && state(at_slot) == WAITING && known(at_slot))
+        if (queue.enqueue.merged.keep_pending) assert(!in_f && !in_d && !arriving);
+        if (queue.enqueue.merged.keep_pending && state(at_slot) == WAITING && known(at_slot))
             assert(queue.enqueue.meta[`OLAF_META_SIZE] == meta_size(at_slot));
         if (in_f) assert(beats_of(queue.enqueue.f_user[`OLAF_TUSER_SIZE]) == queue.ingress.last_index);
         if (in_d) begin
             assert(beats_of(queue.enqueue.d_user[`OLAF_TUSER_SIZE]) == queue.ingress.last_index);
-            if (!summed(mode(queue.enqueue.d_settings)) && queue.enqueue.d_present && !queue.enqueue.d_locked)
-                assert(queue.enqueue.same_size == (queue.enqueue.d_user[`OLAF_TUSER_SIZE] == meta_size(queue.enqueue.d_slot)));
+            if (!summed(mode(queue.enqueue.d_settings)) && queue.enqueue.d_present && !queue.enqueue.lock.d_locked)
+                assert(queue.enqueue.merged.same_size == (queue.enqueue.d_user[`OLAF_TUSER_SIZE] == meta_size(queue.enqueue.d_slot)));
         end
         if (arriving) begin
             assert(beats_of(queue.enqueue.meta[`OLAF_META_SIZE]) == queue.ingress.last_index);

@@ -10,12 +10,12 @@
     (* hierconn *) wire \queue.commands.applied , \queue.commands.forgets ;
     (* hierconn *) wire [SEQ_BITS-1:0] \queue.commands.round , \queue.commands.finished_round ;
     (* hierconn *) wire [MEMBERS-1:0] \queue.commands.members ;
-    (* hierconn *) wire \queue.enqueue.committed , \queue.enqueue.numbers , \queue.enqueue.d_counted , \queue.enqueue.d_member_known ;
-    (* hierconn *) wire [SEQ_BITS-1:0] \queue.enqueue.round , \queue.enqueue.finished_round , \queue.enqueue.d_finished_round ;
-    (* hierconn *) wire [MEMBERS-1:0] \queue.enqueue.members , \queue.enqueue.d_others , \queue.enqueue.d_member ;
-    (* hierconn *) wire [INDEX_BITS+MEMBER_BITS-1:0] \queue.enqueue.windows.at ;
-    (* hierconn *) wire \queue.enqueue.windows.looked , \queue.enqueue.windows.compared ;
-    (* hierconn *) wire \queue.enqueue.windows.taken , \queue.enqueue.windows.late ;
+    (* hierconn *) wire \queue.enqueue.committed , \queue.enqueue.numbers , \queue.enqueue.contribution.counted , \queue.enqueue.contribution.member_known ;
+    (* hierconn *) wire [SEQ_BITS-1:0] \queue.enqueue.contribution.round , \queue.enqueue.contribution.finished_round , \queue.enqueue.contribution.d_finished_round ;
+    (* hierconn *) wire [MEMBERS-1:0] \queue.enqueue.contribution.members , \queue.enqueue.contribution.d_others , \queue.enqueue.contribution.d_member ;
+    (* hierconn *) wire [INDEX_BITS+MEMBER_BITS-1:0] \queue.enqueue.contribution.windows.at ;
+    (* hierconn *) wire \queue.enqueue.contribution.windows.looked , \queue.enqueue.contribution.windows.compared ;
+    (* hierconn *) wire \queue.enqueue.contribution.windows.take , \queue.enqueue.contribution.windows.taken , \queue.enqueue.contribution.windows.before_window ;
 
     wire [INDEX_WORDS*SEQ_BITS-1:0] row_rounds, row_finished_rounds;
     wire [INDEX_WORDS*MEMBERS-1:0] row_members;
@@ -43,7 +43,7 @@
     wire takes = queue.enqueue.committed && queue.enqueue.numbers;
     wire releases_now = queue.commands.applied && queue.commands.releases && row_numbered[commanded];
     wire forgets_now = queue.commands.applied && queue.commands.forgets;
-    wire [INDEX_BITS+MEMBER_BITS-1:0] window = queue.enqueue.windows.at;
+    wire [INDEX_BITS+MEMBER_BITS-1:0] window = queue.enqueue.contribution.windows.at;
     reg [INDEX_WORDS*SEQ_BITS-1:0] last_numbers;
     reg [INDEX_WORDS*MEMBERS-1:0] taken_members;
     always @(posedge aclk)
@@ -51,7 +51,7 @@
             last_numbers <= 0;
             taken_members <= 0;
         end else begin
-            if (takes && queue.enqueue.completes) last_numbers[SEQ_BITS*ci +: SEQ_BITS] <= queue.enqueue.round;
+            if (takes && queue.enqueue.contribution.completes) last_numbers[SEQ_BITS*ci +: SEQ_BITS] <= queue.enqueue.contribution.round;
             if (releases_now) last_numbers[SEQ_BITS*commanded +: SEQ_BITS] <= queue.commands.round;
             if (takes) taken_members[window] <= 1'b1;
             if (forgets_now) begin
@@ -64,13 +64,15 @@
     integer n;
     always @(posedge aclk) if (!queue.queue_rst) begin
         // Results: each has the number after the one before.
-        if (takes) assert(queue.enqueue.round == last_numbers[SEQ_BITS*ci +: SEQ_BITS] + 32'd1);
+        if (takes) assert(queue.enqueue.contribution.round == last_numbers[SEQ_BITS*ci +: SEQ_BITS] + 32'd1);
         if (releases_now) assert(queue.commands.round == last_numbers[SEQ_BITS*commanded +: SEQ_BITS] + 32'd1);
-        // Contributions: a taken one was compared, and what is known of its member is so.
+        // Contributions: one is taken exactly when it is settled as good. It was compared, and what is known of its member
+        // is so.
+        assert(queue.enqueue.contribution.windows.take == takes);
         if (takes) begin
-            assert(queue.enqueue.windows.compared && !forgets_now && window[INDEX_BITS+MEMBER_BITS-1:MEMBER_BITS] == ci);
-            assert(queue.enqueue.d_counted == its_member_taken);
-            assert(!(its_member_taken && (queue.enqueue.windows.taken || queue.enqueue.windows.late)));
+            assert(queue.enqueue.contribution.windows.compared && !forgets_now && window[INDEX_BITS+MEMBER_BITS-1:MEMBER_BITS] == ci);
+            assert(queue.enqueue.contribution.counted == its_member_taken);
+            assert(!(its_member_taken && (queue.enqueue.contribution.windows.taken || queue.enqueue.contribution.windows.before_window)));
         end
         // What this rests on: the rows of the indices whose results have numbers,
         for (n = 0; n < INDICES; n = n + 1)
@@ -81,27 +83,27 @@
             end
         // each update on its way in,
         if (in_f) begin
-            assert(queue.enqueue.windows.looked && !queue.enqueue.windows.compared && window == {f_index[INDEX_BITS-1:0], queue.enqueue.f_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS]});
+            assert(queue.enqueue.contribution.windows.looked && !queue.enqueue.contribution.windows.compared && window == {f_index[INDEX_BITS-1:0], queue.enqueue.f_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS]});
             assert((mode(queue.enqueue.f_settings) == `OLAF_MODE_ISWITCH_ASYNC) == row_numbered[f_index[INDEX_BITS-1:0]]);
         end
         if (in_d) begin
-            assert(queue.enqueue.windows.compared && window == {d_index[INDEX_BITS-1:0], queue.enqueue.d_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS]});
+            assert(queue.enqueue.contribution.windows.compared && window == {d_index[INDEX_BITS-1:0], queue.enqueue.d_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS]});
             assert((mode(queue.enqueue.d_settings) == `OLAF_MODE_ISWITCH_ASYNC) == row_numbered[d_index[INDEX_BITS-1:0]]);
-            assert(queue.enqueue.d_finished_round == finished_of(d_index[INDEX_BITS-1:0]));
-            assert(queue.enqueue.d_others == members_of(d_index[INDEX_BITS-1:0]));
-            assert(queue.enqueue.d_member_known == (queue.enqueue.d_user[`OLAF_TUSER_MEMBER] < MEMBERS));
-            assert(queue.enqueue.d_member == (queue.enqueue.d_member_known ? 1 << queue.enqueue.d_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS] : 0));
-            assert(queue.enqueue.d_counted == |(queue.enqueue.d_others & queue.enqueue.d_member));
+            assert(queue.enqueue.contribution.d_finished_round == finished_of(d_index[INDEX_BITS-1:0]));
+            assert(queue.enqueue.contribution.d_others == members_of(d_index[INDEX_BITS-1:0]));
+            assert(queue.enqueue.contribution.member_known == (queue.enqueue.d_user[`OLAF_TUSER_MEMBER] < MEMBERS));
+            assert(queue.enqueue.contribution.d_member == (queue.enqueue.contribution.member_known ? 1 << queue.enqueue.d_user[`OLAF_TUSER_MEMBER_LOW +: MEMBER_BITS] : 0));
+            assert(queue.enqueue.contribution.counted == |(queue.enqueue.contribution.d_others & queue.enqueue.contribution.d_member));
         end
         if (arriving && !drops) begin
             assert(queue.enqueue.numbers == row_numbered[ci]);
             if (queue.enqueue.numbers) begin
-                assert(accumulates && queue.enqueue.windows.compared);
+                assert(accumulates && queue.enqueue.contribution.windows.compared);
                 assert(window[INDEX_BITS+MEMBER_BITS-1:MEMBER_BITS] == ci);
-                assert(queue.enqueue.round == finished_of(ci) + 32'd1 && queue.enqueue.finished_round == finished_of(ci));
-                assert(queue.enqueue.members == (members_of(ci) | 1 << window[MEMBER_BITS-1:0]));
-                assert(queue.enqueue.d_counted == (members_of(ci) >> window[MEMBER_BITS-1:0] & 1'b1));
-                assert(!queue.enqueue.d_counted || !(queue.enqueue.windows.taken || queue.enqueue.windows.late));
+                assert(queue.enqueue.contribution.round == finished_of(ci) + 32'd1 && queue.enqueue.contribution.finished_round == finished_of(ci));
+                assert(queue.enqueue.contribution.members == (members_of(ci) | 1 << window[MEMBER_BITS-1:0]));
+                assert(queue.enqueue.contribution.counted == (members_of(ci) >> window[MEMBER_BITS-1:0] & 1'b1));
+                assert(!queue.enqueue.contribution.counted || !(queue.enqueue.contribution.windows.taken || queue.enqueue.contribution.windows.before_window));
             end
         end
         // and the command.

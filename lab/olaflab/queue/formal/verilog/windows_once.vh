@@ -14,10 +14,10 @@
     // An update is looked up, compared and taken or not before the next one is, it is known of whose members something
     // was taken, and a command waits until no update is under way: `control` has these as checks of olaf_windows and
     // in its invariant.
-    always @* assume(!take || (!look && compared && ~|forget && known == known_members[at] && !(known && (taken || late))));
+    always @* assume(!take || (!look && compared && ~|forget && known == known_members[at] && !(known && (taken || before_window))));
 
-    wire of_it = at == one_member && its_number == one_number;
-    wire [NUMBER_BITS-1:0] further = its_number - one_number;
+    wire of_it = at == one_member && compared_number == one_number;
+    wire [NUMBER_BITS-1:0] further = compared_number - one_number;
     always @(posedge clk) begin
         chosen <= 1'b1;
         if (!chosen) {one_member, one_number} <= any_contribution;
@@ -40,14 +40,14 @@
         end
     endfunction
     wire [ROW_BITS-1:0]    one_row = rows[one_member];
-    wire [NUMBER_BITS-1:0] one_behind = behind(one_row, one_number), its_behind = behind(row, its_number);
-    wire                   is_older = its_behind != 0 && its_behind <= {1'b1, {(NUMBER_BITS - 1){1'b0}}};
+    wire [NUMBER_BITS-1:0] one_behind = behind(one_row, one_number), compared_behind = behind(row, compared_number);
+    wire                   is_older = compared_behind != 0 && compared_behind <= {1'b1, {(NUMBER_BITS - 1){1'b0}}};
 
     always @(posedge clk) begin
         if (take && of_it) assert(!was_taken);
         if (compared && of_it && known_members[at])
-            if (is_older && its_behind > WIDTH) assert(late && !taken);
-            else assert(!late && taken == was_taken);
+            if (is_older && compared_behind > WIDTH) assert(before_window && !taken);
+            else assert(!before_window && taken == was_taken);
         assert(chosen);
         // What this rests on: the row of the one contribution's member,
         if (was_taken) assert(known_members[one_member] && !one_behind[NUMBER_BITS-1]);
@@ -57,9 +57,9 @@
         if (compared) begin
             assert(looked);
             assert(older == is_older);
-            assert(near == (its_behind == 0 || ~its_behind < 31));
-            assert(distance == 5'd0 - its_behind[4:0]);
-            assert(taken == (its_behind <= WIDTH && has(row, its_number)));
-            assert(late == (is_older && its_behind > WIDTH));
+            assert(near == (compared_behind == 0 || ~compared_behind < 31));
+            assert(distance == 5'd0 - compared_behind[4:0]);
+            assert(taken == (compared_behind <= WIDTH && has(row, compared_number)));
+            assert(before_window == (is_older && compared_behind > WIDTH));
         end
     end

@@ -13,7 +13,7 @@ module formal_top (
 );
     olaf_windows #(.INDEX_BITS(1), .MEMBER_BITS(1)) windows (
         .clk(clk), .look(look), .index(index), .member(member), .compare(compare), .number(number),
-        .taken(), .late(), .take(take), .known(known)
+        .taken(), .before_window(), .take(take), .known(known)
     );
 endmodule
 `default_nettype wire

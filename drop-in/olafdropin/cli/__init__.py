@@ -1,1 +1,0 @@
-"""What this package adds to the verbs of ``olafctl p4``."""

@@ -1,0 +1,5 @@
+"""``python -m olaflab`` is ``olaflab``."""
+
+from olaflab.main import main
+
+main()

@@ -1,1 +1,0 @@
-"""The paper's evaluation by one command: experiments, its figures next to ours, docs/reproduction.md."""

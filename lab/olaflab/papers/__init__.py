@@ -1,0 +1,1 @@
+"""The papers, a shelf each: their tables and figures, made again and shown beside the papers' own."""

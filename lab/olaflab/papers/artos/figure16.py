@@ -1,0 +1,117 @@
+"""ARTOS figure 16: where each update's seconds go while the actors become more, in the cost model; and a step
+up for real.
+"""
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from olaf.elastic import Actors, Held, Schedule, Seen
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.papers.artos.model import Costs, artos
+from olaflab.papers.artos.sleeping import busy
+from olaflab.papers.artos.tables import NOISE
+from olaflab.papers.figure import Points
+from olaflab.papers.summary import Estimate, estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+SCHEDULE, UPDATES = Schedule(4, 32, 4, 5), 40
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Seconds of an update."""
+
+    start: float
+    """Of new actors in Ray; in ARTOS what invocations wait for actors to be restored."""
+    play: float
+    transfer: float
+    learn: float
+    """In ARTOS without what the first epoch hides behind the transfer."""
+
+    @property
+    def whole(self) -> float:
+        """All of it."""
+        return self.start + self.play + self.transfer + self.learn
+
+
+@dataclass(frozen=True)
+class Update:
+    """One of both."""
+
+    actors: int
+    ray: Parts
+    artos: Parts
+
+
+def updates(costs: Costs, noise: float = NOISE, seed: int = 1) -> list[Update]:
+    """All 40; ``noise`` is the deviation of ARTOS' iterations."""
+    found: list[Update] = []
+    have = SCHEDULE.blocks(Seen(0, 0))
+    for number, step in enumerate(artos(costs, SCHEDULE, UPDATES, noise, seed).steps):
+        actors = SCHEDULE.blocks(Seen(number, 0))
+        transfer, learn = actors * costs.transfer, actors * costs.learn
+        of_ray = Parts((actors - have) * costs.created, costs.play, transfer, learn)
+        learn -= actors * costs.overlapped
+        ours = Parts(
+            step.waited, costs.play * step.factor, transfer * costs.slower * step.factor, learn * step.factor
+        )
+        found.append(Update(actors, of_ray, ours))
+        have = actors
+    return found
+
+
+@dataclass(frozen=True)
+class StepUp:
+    """For real: two actors become four, all on one core."""
+
+    new: Estimate
+    """Seconds that the update takes longer than the next one, if the two are started for it, as in Ray."""
+    asleep: Estimate
+    """The same, if they were there and asleep."""
+
+
+def measured(repeats: int, turn: float = 0.05) -> StepUp:
+    """Both in turn, ``repeats`` times; an actor computes ``turn`` seconds, and is forked with all imports."""
+    core = max(os.sched_getaffinity(0))
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(repeats):
+        for there, longer in found.items():
+            with closing(Actors(busy, (core, turn), held=Held(), now=time.monotonic)) as team:
+                if there:
+                    team.prepare(range(4))
+                _update(team, 2)
+                while there and team.awake:
+                    team.serve(60.0)
+                longer.append(_update(team, 4) - _update(team, 4))
+    return StepUp(estimate(np.array(found[False])), estimate(np.array(found[True])))
+
+
+def _update(team: Actors, actors: int) -> float:
+    begin = time.monotonic()
+    team.invoke(range(actors))
+    while team.playing:
+        team.serve(60.0)
+    return time.monotonic() - begin
+
+
+def draw(points: Points, drawing: "Drawing") -> None:
+    """Both as stacked areas, side by side."""
+    found = [row for row in points["rows"] if "actors" in row]
+    both: Any = drawing.subplots(1, 2, sharex=True, sharey=True)
+    names = {"play": "playing", "transfer": "transfer", "learn": "learning", "start": "actors that start"}
+    numbers = range(1, len(found) + 1)
+    for axes, title in zip(both, ("Ray", "ARTOS"), strict=True):
+        layers = [[row[title.lower()][part] for row in found] for part in names]
+        axes.stackplot(numbers, layers, labels=names.values(), colors=plotting.COLOURS[:4], step="mid")
+        axes.set(title=f"{title}, cost model", xlabel="update; four more actors after every five")
+        axes.grid(alpha=0.3)
+    both[0].set_ylabel("s")
+    pictures.legend(drawing, both[0])

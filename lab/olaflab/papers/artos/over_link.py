@@ -1,0 +1,226 @@
+"""ARTOS' transfers for real: blocks from a worker's machine to the head's over links of 130 MB/s, all ways
+in turn, and stages whose advantages are computed while the observations come.
+"""
+
+import contextlib
+import importlib.util
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from olaf.experience import Ring
+
+from olaflab.papers.artos import rays, staged, store, ways
+from olaflab.papers.artos.link import RATE, Machine, machines
+from olaflab.papers.artos.model import Costs
+from olaflab.papers.summary import Estimate, estimate
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.namespace import within
+
+_WARM = 1
+"""Turns before those that count: pages and windows of connections are there then."""
+_PATIENCE = 60.0
+"""Seconds for what takes a few."""
+BLOCKS = (1, 4, 16)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Blocks, one way."""
+
+    way: str
+    blocks: int
+    beside: bool
+    """Whether they were learnt from while they came."""
+    seconds: float
+    """From when sending began until all were in arrays; with learning beside, the learner's own seconds less
+    than until it was done. The median."""
+    to_ray: Estimate | None
+    """Times Ray's, turn by turn; None without Ray."""
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Rewards and values first, advantages while the observations come."""
+
+    share: float
+    """T_pre/T_rest."""
+    early: Estimate
+    """Seconds by which computing advantages began before the last observations were there."""
+    seconds: Estimate
+    """From when sending began to learnt."""
+    formula: float
+    """T_small + max(T_rest, T_pre) + T_learn."""
+    ratio: Estimate
+    """Of both."""
+
+
+class Pair:
+    """A worker and a head, each a process on its machine."""
+
+    def __init__(self, head: Connection, worker: Connection) -> None:
+        self._head, self._worker = head, worker
+
+    def carry(self, way: str, blocks: int, learn: float | None) -> float:
+        """As :attr:`Carried.seconds`; ``learn`` are seconds a block of learning beside."""
+        ask = ("carry", way, blocks, learn)
+        if way == ways.STORE:
+            begin = self._sent(way, blocks)
+            self._head.send(ask)
+        else:
+            self._head.send(ask)
+            begin = 0.0 if way == ways.RAY else self._sent(way, blocks)
+        known, end = _got(self._head)
+        return float(end - (begin or known))
+
+    def stage(self, pre: float, learn: float, actors: int) -> staged.Events:
+        """Both stages of so many actors' blocks, in seconds from when sending began."""
+        self._head.send(("stage", actors, pre, learn))
+        begin = self._sent(ways.OLAF, actors)
+        found: staged.Events = _got(self._head)
+        return found.since(begin)
+
+    def _sent(self, way: str, blocks: int) -> float:
+        self._worker.send((way, blocks))
+        return float(_got(self._worker))
+
+
+def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -> Iterator[Carried]:
+    """All ways in turn, ``turns`` times, so that all meet the same machine. Raises OlafError."""
+    with_ray = importlib.util.find_spec("ray") is not None
+    if not with_ray:
+        log("without Ray, which is not installed: pip install './lab[ray]'")
+    each = Costs().learn
+    cases = [
+        (way, count, beside)
+        for count in blocks
+        for way, beside in (*((way, False) for way in ways.WAYS), (ways.RAY, True), (ways.OLAF, True))
+        if (with_ray or way != ways.RAY) and not (beside and count == 1)
+    ]
+    times: dict[tuple[str, int, bool], list[float]] = {case: [] for case in cases}
+    with pair(ray=with_ray, kept=True) as both:
+        for turn in range(turns + _WARM):
+            for case in cases:
+                way, count, beside = case
+                seconds = both.carry(way, count, each if beside else None)
+                if turn >= _WARM:
+                    times[case].append(seconds)
+            log(f"turn {turn + 1} of {turns + _WARM}")
+    for (way, count, beside), found in times.items():
+        base = times.get((ways.RAY, count, False))
+        to_ray = None if base is None else estimate(np.array(found) / np.array(base))
+        yield Carried(way, count, beside, float(np.median(found)), to_ray)
+
+
+SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[Staged]:
+    """For T_pre/T_rest of ``SHARES``: all in turn, with a transfer alone in each turn. Raises OlafError."""
+    alone: list[staged.Events] = []
+    found: dict[float, list[staged.Events]] = {share: [] for share in SHARES}
+    rest, learn = actors * ways.BYTES / RATE, actors * Costs().learn
+    with pair() as both:
+        for turn in range(turns + _WARM):
+            one = both.stage(0.0, 0.0, actors)
+            made = {share: both.stage(share * rest, learn, actors) for share in SHARES}
+            if turn >= _WARM:
+                alone.append(one)
+                for share, events in made.items():
+                    found[share].append(events)
+            log(f"turn {turn + 1} of {turns + _WARM}")
+    small = float(np.median([each.begun for each in alone]))
+    there = float(np.median([each.there - each.begun for each in alone]))
+    for share, all_ in found.items():
+        formula = small + max(there, share * rest) + learn
+        seconds = np.array([each.learnt for each in all_])
+        early = np.array([each.there - each.begun for each in all_])
+        yield Staged(share, estimate(early), estimate(seconds), formula, estimate(seconds / formula))
+
+
+@contextlib.contextmanager
+def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
+    """A worker and a head on machines of their own, and, on request, Ray and a store (``kept``)."""
+    context = multiprocessing.get_context("forkserver")
+    with tempfile.TemporaryDirectory(prefix="artos") as folder, machines("head", "worker", "store") as found:
+        head, worker, aside = found["head"], found["worker"], found["store"]
+        ring = Ring(ways.STEP, ways.STEPS, ways.MOST, name=f"link-{os.getpid()}", full="refuse")
+        place = Path(folder) if ray else None
+        children = []
+        try:
+            if kept:
+                within(aside.namespace, partial(store.serve, aside.address))
+            for machine in (head, worker) if ray else ():
+                rays.start(machine, head, Path(folder))
+            ends = []
+            for target, machine in ((_head, head), (_worker, worker)):
+                ours, theirs = context.Pipe()
+                name = ring.path.name.removeprefix("olaf-") if ring.path else ""
+                arguments = (target, theirs, machine, head, aside if kept else None, name, place)
+                child = context.Process(target=_run, args=arguments, daemon=True)
+                child.start()
+                theirs.close()
+                children.append(child)
+                _got(ours)
+                ends.append(ours)
+            yield Pair(*ends)
+        finally:
+            for child in children:
+                child.kill()
+                child.join()
+            ring.unlink()
+
+
+def _got(pipe: Connection) -> Any:
+    if not pipe.poll(_PATIENCE):
+        raise OlafError(Problem(f"a machine of the link did not report for {_PATIENCE:.0f} s"))
+    try:
+        found = pipe.recv()
+    except EOFError:
+        raise OlafError(Problem("a process on a machine of the link has ended")) from None
+    if isinstance(found, str):
+        raise OlafError(Problem(found, "on a machine of the link"))
+    return found
+
+
+def _run(target: Callable[..., None], pipe: Connection, machine: Machine, *arguments: object) -> None:
+    """In a child: everything on the machine; it reports failures to the parent."""
+    try:
+        within(machine.namespace, partial(target, pipe, *arguments))
+    except Exception as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+
+
+def _worker(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
+    senders = ways.Senders(head, kept, ring)
+    pipe.send(True)
+    while True:
+        pipe.send(senders.send(*pipe.recv()))
+
+
+def _head(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
+    ends = ways.Head(head, kept, Ring.open(ring), ray)
+    pipe.send(True)
+    while True:
+        what, *request = pipe.recv()
+        pipe.send(_carried(ends, *request) if what == "carry" else staged.receive(ends, *request))
+
+
+def _carried(ends: ways.Head, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
+    """When sending began, as far as the way knows, and when all were there or learnt from."""
+    learner = None if learn is None else ways.Learner(blocks, learn)
+    begin = 0.0
+    for known in ends.receive(way, blocks, each=learner is not None):
+        begin = known or 0.0
+        if learner is not None:
+            learner.arrived()
+    end = time.perf_counter()
+    return begin, end if learner is None else learner.learnt() - learner.seconds

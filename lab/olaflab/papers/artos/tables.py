@@ -1,0 +1,93 @@
+"""ARTOS' tables and figures in the cost model, beside what the paper prints."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from olaf.elastic import Schedule
+
+from olaflab.papers.artos.model import Costs, Outcome, artos, means, ray
+
+SEEDS = 20
+T6 = Costs(slower=1.1)
+"""Then pipelined transfers take as long as Ray's, by the latencies of table 6; figure 15a gives 1.21."""
+NOISE = 0.03
+"""Relative deviation of an iteration's time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure."""
+
+    where: str
+    what: str
+    unit: str
+    paper: float
+    here: float
+
+
+def lines(costs: Costs = T6, noise: float = NOISE) -> Iterator[Line]:
+    """Results of the cost model; ``noise`` is the deviation of an iteration's time."""
+    yield from _shares(costs)
+    yield from _prewarming(costs, noise)
+    yield from _elastic(costs, noise)
+    yield from _held(costs, noise)
+
+
+def _artos(costs: Costs, schedule: Schedule, updates: int, noise: float, *, prewarm: bool = True) -> Outcome:
+    return means([artos(costs, schedule, updates, noise, seed, prewarm=prewarm) for seed in range(SEEDS)])
+
+
+def _fixed(actors: int) -> Schedule:
+    return Schedule(actors, actors, 1, 1)
+
+
+def _shares(costs: Costs) -> Iterator[Line]:
+    """Of transfers in an iteration of Ray."""
+    share = 32 * costs.transfer / costs.ray(32)
+    yield Line("figure 4", "Ray, transfer of 32 actors × 512 steps", "%", 49.97, 100 * share)
+    long = Costs(play=2 * costs.play, transfer=2 * costs.transfer, learn=2 * costs.learn)
+    share = 16 * long.transfer / long.ray(16)
+    yield Line("figure 6", "Ray, transfer of 16 actors × 1024 steps", "%", 34.67, 100 * share)
+    saved = costs.overlapped / (costs.transfer * costs.slower)
+    yield Line("figure 15a", "pipelining, of the transfer", "%", -11.76, -100 * saved)
+
+
+def _prewarming(costs: Costs, noise: float) -> Iterator[Line]:
+    without = _artos(costs, _fixed(16), 200, noise, prewarm=False).update
+    with_it = _artos(costs, _fixed(16), 200, noise).update
+    yield Line("table 5", "16 actors, update without pre-warming", "s", 5.505, without)
+    yield Line("table 5", "with it (both: means of the two games)", "s", 5.085, with_it)
+    yield Line("table 5", "change", "%", -7.63, 100 * (with_it / without - 1))
+    on_time = _artos(costs, Schedule(4, 32, 4, 25), 200, noise).on_time
+    yield Line("figure 15b", "invocations that wait < 0.05 s, 4 → 32 actors", "%", 92.75, 100 * on_time)
+
+
+_TABLE_6: Sequence[tuple[int, int, tuple[float, ...]]] = (
+    (200, 25, (1094.36, 1053.15, 22687.47, 12012.05, 1094.36, 512.49)),
+    (40, 5, (245.63, 208.25, 5148.55, 2329.51, 245.63, 101.91)),
+)
+
+
+def _elastic(costs: Costs, noise: float) -> Iterator[Line]:
+    for updates, every, paper in _TABLE_6:
+        schedule = Schedule(4, 32, 4, every)
+        one, other = ray(costs, schedule, updates), _artos(costs, schedule, updates, noise)
+        where = f"table 6, {updates} updates"
+        yield Line(where, "Ray, latency", "s", paper[0], one.seconds)
+        yield Line(where, "ARTOS, latency", "s", paper[1], other.seconds)
+        yield Line(where, "Ray, core-seconds held", "s", paper[2], one.cpu)
+        yield Line(
+            where, "core-seconds", "%", 100 * (paper[3] / paper[2] - 1), 100 * (other.cpu / one.cpu - 1)
+        )
+        yield Line(
+            where, "GPU-seconds", "%", 100 * (paper[5] / paper[4] - 1), 100 * (other.gpu / one.gpu - 1)
+        )
+
+
+def _held(costs: Costs, noise: float) -> Iterator[Line]:
+    """PPO with as many actors from beginning to end: the two phases are disjoint."""
+    one, other = ray(costs, _fixed(16), 200), _artos(costs, _fixed(16), 200, noise)
+    cpu, gpu = 100 * other.cpu / one.cpu, 100 * other.gpu / one.gpu
+    yield Line("figure 14", "PPO, core-seconds of Ray's", "%", 55.12, cpu)
+    yield Line("figure 14", "PPO, GPU-seconds of Ray's", "%", 45.97, gpu)
+    yield Line("figure 14", "sum: disjoint phases give 100 and the starts", "%", 101.09, cpu + gpu)

@@ -1,0 +1,88 @@
+"""Learning curves: every point of each run, and the picture that is drawn from the points."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.papers.figure import Points
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from olaflab.papers.olaf.lab import Run
+
+COLUMNS = ("curve", "seed", "update", "mean_reward", "seconds")
+_SMOOTH = 10
+"""Updates over which the drawn curves are averaged; the points are not."""
+_DRAWN = 100
+"""Points of a drawn curve, at most: more cannot be seen."""
+
+
+def points(curves: "Mapping[str, list[Run]]") -> Iterator[tuple[Any, ...]]:
+    """Every update of every run, in COLUMNS."""
+    for curve, runs in curves.items():
+        for seed, run in enumerate(runs, 1):
+            for update, (reward, time) in enumerate(zip(run.rewards, run.seconds, strict=True), 1):
+                yield curve, seed, update, f"{reward:.3f}", f"{time:.4f}"
+
+
+def drawn(
+    title: str, by: str = "curve", only: Mapping[str, str] | None = None
+) -> "Callable[[Points, Drawing], None]":
+    """Draws the mean over seeds, one standard deviation to each side, over updates and virtual time.
+
+    ``by`` is the column that tells curves apart; ``only`` is the value that others must have.
+    """
+
+    def draw(points: Points, drawing: "Drawing") -> None:
+        by_update, by_time = drawing.subplots(1, 2, sharey=True)
+        for number, (curve, rewards, seconds) in enumerate(_curves(points["columns"], by, only or {})):
+            table = _smooth(rewards)
+            mean, spread, times = table.mean(axis=0), table.std(axis=0), _smooth(seconds).mean(axis=0)
+            shown = thinned(len(mean))
+            colour = plotting.COLOURS[number % len(plotting.COLOURS)]
+            style = plotting.LINES[number % len(plotting.LINES)]
+            for axes, along in ((by_update, np.arange(1, len(mean) + 1)), (by_time, times)):
+                axes.plot(along[shown], mean[shown], style, color=colour, label=curve)
+                low, high = (mean - spread)[shown], (mean + spread)[shown]
+                axes.fill_between(along[shown], low, high, color=colour, alpha=0.15, linewidth=0)
+        by_update.set(xlabel="update of each worker", ylabel="mean episode reward", title=title)
+        by_time.set(xlabel="virtual time, s")
+        pictures.legend(drawing, by_update, columns=3)
+        for axes in (by_update, by_time):
+            axes.grid(alpha=0.3)
+
+    return draw
+
+
+def thinned(count: int, most: int = _DRAWN) -> NDArray[np.int64]:
+    """Places of at most ``most`` of ``count`` points, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _curves(
+    columns: Mapping[str, Any], by: str, only: Mapping[str, str]
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Each curve with its rewards and seconds, (seeds, updates) both."""
+    kept = np.ones(len(columns[by]), bool)
+    for name, value in only.items():
+        kept &= columns[name] == value
+    for curve in dict.fromkeys(columns[by][kept].tolist()):
+        its = kept & (columns[by] == curve)
+        seeds = len(np.unique(columns["seed"][its]))
+        rewards, seconds = (
+            columns[name][its].astype(np.float64).reshape(seeds, -1) for name in ("mean_reward", "seconds")
+        )
+        yield curve, rewards, seconds
+
+
+def _smooth(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of each point and those before it, at most ``_SMOOTH``; shape kept."""
+    total = np.cumsum(np.pad(table, ((0, 0), (1, 0))), axis=1)
+    ends = np.arange(1, table.shape[1] + 1)
+    begins = np.maximum(ends - _SMOOTH, 0)
+    return np.asarray((total[:, ends] - total[:, begins]) / (ends - begins))

@@ -1,0 +1,145 @@
+"""Iterations to the same reward, with the staleness that arises: proximal policy optimisation on Hopper and
+deterministic policy gradients on HalfCheetah, actor-critic and deep Q-learning on a pole on a cart.
+
+Asynchrony is emulated as the paper emulates it, by the use of old weights (iSwitch §5.3, §6.2): staleness is
+drawn from the histogram of an asynchronous run of the same algorithm's workload in the event-level model.
+Each training is kept as soon as it has ended, so that an interrupted command goes on where it was.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from olaflab.model.iterations import Approach
+from olaflab.papers.iswitch.costs import Costs
+from olaflab.papers.iswitch.predicted import JITTER, staleness
+from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
+from olaflab.papers.summary import estimate
+from olaflab.training import cartpole
+from olaflab.training.staled import cheetah, hopper, layers, poles, train
+from olaflab.training.staled.train import Task
+from olafswitch import cache
+
+_CODE = tuple(Path(module.__file__ or "") for module in (cartpole, layers, train))
+_KEPT = "training.json"
+TASKS: Mapping[str, Task] = {
+    "DQN": Task(poles.DeepQ, 200.0, 40, 20_000, 50, times=3),
+    "A2C": Task(poles.ActorCritic, 200.0, 40, 20_000, 50, times=3),
+    "PPO": Task(hopper.ProximalPolicy, 250.0, 10, 16_000, 50),
+    "DDPG": Task(cheetah.Deterministic, 0.0, 10, 40_000, 200),
+}
+"""By the workload whose staleness they have. Returns of a pole are 500 at most; deep Q-learning stays below
+300."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How gradients become iterations."""
+
+    name: str
+    each: int
+    """Gradients of an iteration."""
+    stale: Approach | None
+    """The workload whose staleness they have; None has none."""
+
+
+WAYS = (
+    Way("synchronous", WORKERS, None),
+    Way("Async iSW", WORKERS, Approach.ENGINE_ASYNC),
+    Way("Async PS", 1, Approach.SERVER_ASYNC),
+    Way("one gradient an iteration, none stale", 1, None),
+)
+
+
+def measure(costs: Costs, seeds: int, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Every way's trainings, by learner. One seed of all comes before the next."""
+    _quieten()
+    counts = {(name, way.name): _counts(name, way, costs, progress) for name in TASKS for way in WAYS}
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = {each: [] for each in counts}
+    for seed in range(seeds):
+        for name, task in TASKS.items():
+            for way in WAYS:
+                for number in range(seed * task.times, (seed + 1) * task.times):
+                    began = time.monotonic()
+                    found, new = _once(name, task, way, counts[name, way.name], number)
+                    runs[name, way.name].append(found)
+                    took = f"{time.monotonic() - began:.0f} s" if new else "trained before"
+                    progress(f"{name}, {way.name}, seed {number}: {found['iterations']} iterations, {took}")
+    return {
+        "learners": {
+            name: {
+                "seeds": seeds * task.times,
+                "goal": task.goal,
+                "episodes": task.episodes,
+                "gradients": task.gradients,
+                "every": task.every,
+                "ways": {
+                    way.name: {
+                        "each": way.each,
+                        "staleness": _mean_staleness(counts[name, way.name]),
+                        "iterations": [run["iterations"] for run in runs[name, way.name]],
+                        "curves": [run["curve"] for run in runs[name, way.name]],
+                    }
+                    for way in WAYS
+                },
+            }
+            for name, task in TASKS.items()
+        },
+    }
+
+
+def _quieten() -> None:
+    """Gymnasium's models have an attribute that MuJoCo will drop: no line for each, and no MUJOCO_LOG.TXT."""
+    if find_spec("mujoco") is not None:
+        import_module("mujoco").set_mju_user_warning(lambda text: None)
+
+
+def _counts(name: str, way: Way, costs: Costs, progress: Callable[[str], None]) -> list[int]:
+    """Of gradients that are so many versions old."""
+    if way.stale is None:
+        return [1]
+    progress(f"staleness of {name}, {way.name}")
+    workload = next(each for each in WORKLOADS if each.name == name)
+    counts: list[int] = staleness(way.stale, workload, costs, JITTER).staleness.tolist()
+    return counts[: max(np.flatnonzero(counts)) + 1]
+
+
+def _mean_staleness(counts: Sequence[int]) -> float:
+    return float(np.average(np.arange(len(counts)), weights=counts))
+
+
+def _once(name: str, task: Task, way: Way, counts: Sequence[int], seed: int) -> tuple[dict[str, Any], bool]:
+    """A training, and whether it was run just now: not if there was the same one before."""
+    limits = (task.goal, task.episodes, task.gradients, task.every)
+    learner = Path(sys.modules[task.make.__module__].__file__ or "")
+    decides: list[str | bytes | Path] = [name, *map(str, (way.each, counts, seed, *limits)), learner, *_CODE]
+
+    def build(work: Path) -> None:
+        draw = partial(_draw, np.cumsum(np.array(counts) / sum(counts)))
+        run = train.train(task, way.each, draw, seed)
+        (work / _KEPT).write_text(json.dumps(asdict(run)))
+
+    folder, built = cache.build_once("iswitch-training", cache.digest(decides), build)
+    return cast(dict[str, Any], json.loads((folder / _KEPT).read_text())), built
+
+
+def mean(values: list[int | None]) -> tuple[float, float] | None:
+    """A mean and half of its interval of 95 %; None unless all got there."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or len(known) < 2:
+        return None
+    found = estimate(np.array(known, np.float64))
+    return found.mean, found.interval
+
+
+def _draw(sums: Any, random: np.random.Generator) -> int:
+    return int(np.searchsorted(sums, random.random(), side="right"))

@@ -1,0 +1,87 @@
+"""Iterations of the four workloads in all approaches, with some hosts' costs."""
+
+from dataclasses import dataclass, replace
+
+from olafctl.wire.geometry import BEATS
+from olaflab.model.iterations import Approach, Course, Job, Network, Software, run
+from olaflab.papers.iswitch.costs import MS, NETWORK, Costs
+from olaflab.papers.iswitch.published import WORKERS, Workload
+
+JITTER = 0.1
+"""A worker's gradients take from 5 % less to 5 % more than on average; the paper does not cover this."""
+BOUND = 3
+"""S (iSwitch §6.2)."""
+ASYNCHRONOUS = (Approach.SERVER_ASYNC, Approach.ENGINE_ASYNC)
+_UPDATES = 50
+"""Of an asynchronous run, for each worker that makes one of them."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """Of one approach; ms."""
+
+    whole: float
+    """Between two iterations."""
+    aggregation: float
+    """Of it; asynchronous, where they overlap, 0."""
+    staleness: float = 0.0
+    """Mean, in iterations."""
+
+
+def job(approach: Approach, workload: Workload, costs: Costs, workers: int, network: Network) -> Job:
+    """One workload's; synchronous one iteration without jitter."""
+    asynchronous = approach in ASYNCHRONOUS
+    made = Job(
+        approach,
+        workers,
+        costs.variant.messages(workload),
+        compute=costs.computing[workload.name] * MS,
+        software=costs.software,
+        network=network,
+        # Of N workers that each make an update a gradient is N - 1 old; a bound of 3 is for the paper's four.
+        bound=max(BOUND, workers) if approach is Approach.SERVER_ASYNC and workers > WORKERS else BOUND,
+        in_turn=True,
+    )
+    if not asynchronous:
+        return made
+    each = workers if approach is Approach.SERVER_ASYNC else 1
+    made = replace(made, jitter=JITTER, iterations=_UPDATES * each)
+    if made.segments > network.quota:  # asynchronous sums need a slot for each
+        made = replace(made, network=replace(network, beats=BEATS.greatest))
+    return made
+
+
+def period(
+    approach: Approach,
+    workload: Workload,
+    costs: Costs,
+    workers: int = WORKERS,
+    network: Network = NETWORK,
+) -> Period:
+    """In the event-level model."""
+    course = run(job(approach, workload, costs, workers, network))
+    if approach in ASYNCHRONOUS:
+        return Period(course.period / MS, 0.0, course.mean_staleness)
+    whole = float(course.updates[0]) / MS
+    return Period(whole, whole - costs.computing[workload.name])
+
+
+def staleness(approach: Approach, workload: Workload, costs: Costs, jitter: float) -> Course:
+    """An asynchronous run of gradients that take from ``jitter``/2 less to as much more than on average."""
+    made = job(approach, workload, costs, WORKERS, NETWORK)
+    return run(replace(made, jitter=jitter, iterations=8 * made.iterations))
+
+
+def network_alone(workload: Workload, network: Network, workers: int = WORKERS) -> float:
+    """ms of iSwitch's aggregation where hosts' software takes no time."""
+    made = Job(Approach.ENGINE, workers, workload.vectors, software=Software(), network=network)
+    return float(run(made).updates[0]) / MS
+
+
+def limit(workload: Workload, network: Network) -> float:
+    """ms that a gradient's bytes take on a worker's link, and a bit on the way up and down.
+
+    No switch that sums can be faster: the last byte must go up before the last sum comes down.
+    """
+    links = 2 if not network.each_rack else 4
+    return (sum(workload.vectors) * 8e9 / network.rate + links * network.delay) / MS

@@ -1,0 +1,125 @@
+"""iSwitch's evaluation: its four workloads, and their measurements (its tables 1, 3, 4, 5).
+
+The tensors are those of the networks in the code that the paper names as its own's origin; they make the
+model sizes that it prints, in 2^20 and 2^10 bytes: 6.41 MB, 3.31 MB, 157.5 KB. PPO's make 39.5 KB there, and
+40.02 KB in the paper, which is taken as one vector.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORKERS = 4
+SHARES = (0.499, 0.832)
+"""The least and the greatest part of an iteration that aggregation takes, over all workloads, with a
+parameter server and with all-reduce (iSwitch §2.3, figure 4)."""
+REDUCTION = (0.816, 0.858)
+"""By which iSwitch's aggregation takes less than a parameter server's, over all workloads (iSwitch §6.1)."""
+REDUCTION_RING = (0.634, 0.879)
+"""Than all-reduce's."""
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """Of a parameter server and all-reduce."""
+
+    server: float
+    """Hours until the end."""
+    ring: float
+    ring_speedup: float
+    server_async: float
+    """ms an iteration."""
+    iterations_async: float
+    rewards: tuple[float, float, float]
+    """At the end: server, ring, asynchronous server."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Of iSwitch; never an input of a prediction."""
+
+    hours: float
+    speedups: tuple[float, float]
+    """Over the server, synchronous and asynchronous."""
+    period_async: float
+    """ms an iteration."""
+    iterations_async: float
+    rewards: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One of the paper's benchmarks, with four workers."""
+
+    name: str
+    tensors: Sequence[int]
+    """Values of each of the network's tensors."""
+    vectors: Sequence[int]
+    """Bytes of each gradient vector: one for each network."""
+    iterations: float
+    """Synchronous, of all approaches."""
+    baselines: Baselines
+    switch: Switch
+
+    def period(self, hours: float) -> float:
+        """ms of a synchronous iteration."""
+        return hours * 3_600_000 / self.iterations
+
+    @property
+    def speedups(self) -> tuple[float, float, float]:
+        """As iSwitch table 3 prints them, over the server: all-reduce, iSwitch, and iSwitch asynchronous."""
+        return self.baselines.ring_speedup, *self.switch.speedups
+
+
+def _vectors(*networks: Sequence[int]) -> tuple[int, ...]:
+    return tuple(4 * sum(values) for values in networks)
+
+
+def _convolutions(*shapes: tuple[int, int, int]) -> tuple[int, ...]:
+    """Weights and biases of layers of (inputs, outputs, width)."""
+    return tuple(each for i, o, w in shapes for each in (i * o * w * w, o))
+
+
+def _layers(*shapes: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(each for i, o in shapes for each in (i * o, o))
+
+
+_DQN = _convolutions((1, 32, 8), (32, 64, 4), (64, 64, 3)) + _layers((3136, 512), (512, 6))
+_A2C = _convolutions((4, 32, 8), (32, 64, 4), (64, 32, 3)) + _layers((1568, 512), (512, 1), (512, 6))
+_PPO = (*_layers((11, 64), (64, 64), (11, 64), (64, 64), (64, 1), (64, 3)), 3)
+_ACTOR = (*_layers((17, 128)), 128, 128, *_layers((128, 128)), 128, 128, *_layers((128, 6)))
+_CRITIC = (*_layers((17, 128)), 128, 128, *_layers((134, 128)), 128, 128, *_layers((128, 1)))
+
+WORKLOADS = (
+    Workload(
+        "DQN",
+        _DQN,
+        _vectors(_DQN),
+        1.40e6,
+        Baselines(31.72, 16.08, 1.97, 24.88, 6.30e6, (20.00, 19.94, 19.10)),
+        Switch(8.66, (3.66, 3.71), 12.07, 3.50e6, (20.00, 19.82)),
+    ),
+    Workload(
+        "A2C",
+        _A2C,
+        _vectors(_A2C),
+        2.00e5,
+        Baselines(2.87, 1.78, 1.62, 13.13, 1.20e6, (13491.73, 13478.39, 13402.83)),
+        Switch(1.12, (2.55, 3.14), 12.53, 4.00e5, (13489.22, 13505.46)),
+    ),
+    Workload(
+        "PPO",
+        _PPO,
+        (round(40.02 * 2**10 / 4) * 4,),
+        8.00e4,
+        Baselines(0.39, 0.42, 0.91, 3.40, 5.40e5, (3090.24, 3093.18, 3083.67)),
+        Switch(0.22, (1.72, 1.92), 7.99, 1.20e5, (3091.61, 3084.23)),
+    ),
+    Workload(
+        "DDPG",
+        _ACTOR + _CRITIC,
+        _vectors(_ACTOR, _CRITIC),
+        7.50e5,
+        Baselines(8.07, 9.01, 0.90, 11.58, 3.00e6, (2476.75, 2487.43, 2421.89)),
+        Switch(4.40, (1.83, 1.56), 14.89, 1.50e6, (2479.62, 2485.35)),
+    ),
+)

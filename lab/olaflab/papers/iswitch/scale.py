@@ -1,0 +1,123 @@
+"""iSwitch figure 15: more workers, in racks of three below a root; and on to 96."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.model.iterations import Approach, Network
+from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab.papers.iswitch import predicted
+from olaflab.papers.iswitch.published import WORKLOADS
+from olaflab.papers.iswitch.synchronous import MODELS, models
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+WORKERS = (4, 6, 9, 12, 24, 48, 96)
+PAPER = 12
+"""Workers at most."""
+RACKS = Network(each_rack=3)
+_NAMES = {
+    Approach.SERVER: "PS",
+    Approach.RING: "AR",
+    Approach.ENGINE: "iSW",
+    Approach.SERVER_ASYNC: "Async PS",
+    Approach.ENGINE_ASYNC: "Async iSW",
+}
+_SHOWN = WORKLOADS[2:]
+"""PPO and DDPG, as in the paper."""
+
+
+def measure(effort: Effort) -> Points:
+    """Iterations by the number of workers."""
+    found: Points = {}
+    for name, each in models(effort.kept.get("hosts")).items():
+        found[name] = {}
+        for workload in _SHOWN:
+            effort.progress(f"time model {MODELS[name]}, {workload.name}")
+            found[name][workload.name] = {
+                _NAMES[approach]: [
+                    predicted.period(approach, workload, each, workers, RACKS).whole for workers in WORKERS
+                ]
+                for approach in _NAMES
+            }
+    return found
+
+
+def speedups(approach: str, periods: list[float]) -> list[float]:
+    """Over the first, in gradients used a second: an iteration has one of each worker; Async PS has one."""
+    each = [1] * len(WORKERS) if approach == "Async PS" else WORKERS
+    rates = [gradients / period for gradients, period in zip(each, periods, strict=True)]
+    return [rate / rates[0] for rate in rates]
+
+
+def section(data: Points) -> Section:
+    """Iterations and speedups, and whether they fall off."""
+    rows = [
+        [workload, MODELS[name], approach, *(f"{period:.2f}" for period in periods)]
+        for name, by_name in data.items()
+        for workload, by_approach in by_name.items()
+        for approach, periods in by_approach.items()
+    ]
+    ratios = [
+        [workload, MODELS[name], approach, *(f"{ratio:.2f}" for ratio in speedups(approach, periods))]
+        for name, by_name in data.items()
+        for workload, by_approach in by_name.items()
+        for approach, periods in by_approach.items()
+    ]
+    heads = ("workload", "time model", "approach", *(f"{workers} workers" for workers in WORKERS))
+    linear = [f"{workers / WORKERS[0]:.2f}" for workers in WORKERS]
+    return Section(
+        {
+            "speedups": Table(
+                "Speedup over 4 workers: gradients used a second",
+                heads,
+                [["linear", "", "", *linear], *ratios],
+            ),
+            "periods": Table("ms an iteration", heads, rows),
+        },
+        verdicts(dict(_statements(data["fitted"]))),
+    )
+
+
+def _statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[str, bool]]:
+    place, linear = WORKERS.index(PAPER), PAPER / WORKERS[0]
+    found = []
+    for workload, by_approach in by_name.items():
+        at = {approach: speedups(approach, periods)[place] for approach, periods in by_approach.items()}
+        found += [
+            (
+                f"{workload}: iSW is near to linear with {PAPER} workers, {at['iSW']:.2f} of {linear:.0f}",
+                at["iSW"] > 0.95 * linear,
+            ),
+            (
+                f"{workload}: AR gains least, PS more, iSW most",
+                at["AR"] < at["PS"] < at["iSW"],
+            ),
+            (f"{workload}: Async PS gains less than Async iSW", at["Async PS"] < at["Async iSW"]),
+        ]
+    return found
+
+
+def draw(data: Points, figure: "Drawing") -> None:
+    """Speedups over the number of workers, under (a)."""
+    both: Any = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, (workload, by_approach) in zip(both, data["fitted"].items(), strict=True):
+        axes.plot(WORKERS, [each / WORKERS[0] for each in WORKERS], color="grey", lw=0.8, label="linear")
+        for number, (approach, periods) in enumerate(by_approach.items()):
+            axes.plot(
+                WORKERS,
+                speedups(approach, periods),
+                "--o" if approach.startswith("Async") else "-o",
+                markersize=3,
+                color=plotting.COLOURS[number],
+                label=approach,
+            )
+        axes.axvline(PAPER, color="grey", linestyle=":", lw=0.8)
+        axes.set(xscale="log", yscale="log", xlabel="workers", title=workload)
+        axes.set_xticks(WORKERS, [str(each) for each in WORKERS], minor=False)
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    both[0].set_ylabel("speedup over 4 workers")
+    pictures.legend(figure, both[0], columns=6)

@@ -1,0 +1,331 @@
+"""iSwitch tables 3 and 4, figures 4 and 12: an iteration of synchronous training, and its aggregation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import cache as once
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.model.iterations import Approach, Network
+from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab.papers.iswitch import costs, hosts, predicted, wire
+from olaflab.papers.iswitch.costs import NETWORK, Costs
+from olaflab.papers.iswitch.predicted import Period
+from olaflab.papers.iswitch.published import (
+    REDUCTION,
+    REDUCTION_RING,
+    SHARES,
+    WORKERS,
+    WORKLOADS,
+    Workload,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+SYNCHRONOUS = {Approach.SERVER: "PS", Approach.RING: "AR", Approach.ENGINE: "iSW"}
+_JUMBO = Network(beats=142)
+MODELS = {"fitted": "(a)", "hosts": "(b)"}
+
+
+@once
+def fit() -> tuple[Costs, tuple[Costs, ...]]:
+    """The costs that the paper's baselines give, and those of every variant; some tens of seconds."""
+    best, every = costs.best(WORKLOADS)
+    return best, tuple(every)
+
+
+def models(ours: Points | None) -> dict[str, Costs]:
+    """(a), and (b) where hosts were measured."""
+    fitted, _ = fit()
+    return {"fitted": fitted} | ({"hosts": hosts.costs(ours, fitted)} if ours else {})
+
+
+def measure(effort: Effort) -> Points:
+    """One iteration of each approach under both time models; it repeats exactly."""
+    effort.progress("costs of software, fitted to the paper's baselines")
+    _, every = fit()
+    found: Points = {"costs": {}, "periods": {}, "hosts": effort.kept.get("hosts")}
+    for name, each in models(effort.kept.get("hosts")).items():
+        effort.progress(f"time model {MODELS[name]}")
+        found["costs"][name] = each.as_json()
+        found["periods"][name] = {
+            workload.name: {
+                SYNCHRONOUS[approach]: asdict(predicted.period(approach, workload, each))
+                for approach in SYNCHRONOUS
+            }
+            for workload in WORKLOADS
+        }
+    effort.progress("variants, and the network alone")
+    found["variants"] = [_variant(each) for each in every]
+    found["bases"] = {
+        name: _variant(costs.fitted(WORKLOADS, Costs.of_json(found["costs"]["fitted"]).variant, base))
+        for name, base in costs.BASES.items()
+    }
+    found["wire"] = effort.kept.get("wire")
+    found["limits"] = {
+        workload.name: {
+            "limit": predicted.limit(workload, NETWORK),
+            "short": predicted.network_alone(workload, NETWORK),
+            "jumbo": predicted.network_alone(workload, _JUMBO),
+            "racks": predicted.network_alone(workload, Network(each_rack=3), 12),
+            "racks limit": predicted.limit(workload, Network(each_rack=3)),
+        }
+        for workload in WORKLOADS
+    }
+    return found
+
+
+def _variant(each: Costs) -> dict[str, Any]:
+    """What it would predict of iSwitch's speedup, by workload."""
+    speedups = {}
+    for workload in WORKLOADS:
+        server, switch = (
+            predicted.period(approach, workload, each).whole
+            for approach in (Approach.SERVER, Approach.ENGINE)
+        )
+        speedups[workload.name] = server / switch
+    return {"name": str(each.variant), "costs": each.as_json(), "speedups": speedups}
+
+
+def section(data: Points) -> Section:
+    """Tables 3 and 4, the parts of an iteration, the variants and the physical limit."""
+    found = {name: _periods(by_name) for name, by_name in data["periods"].items()}
+    tables = {
+        "table4": _table4(found),
+        "table3": _table3(found),
+        "parts": _parts(found),
+        "variants": _variants(data["variants"]),
+        "bases": _bases(data["bases"]),
+        "limits": _limits(data["limits"], found),
+    }
+    if data["wire"] is not None:
+        tables["wire"] = wired(data["wire"])
+    return Section(tables, verdicts(dict(_statements(found))))
+
+
+def _periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
+    return {
+        name: {approach: Period(**kept) for approach, kept in each.items()} for name, each in by_name.items()
+    }
+
+
+def _paper(workload: Workload) -> dict[str, float]:
+    """ms an iteration."""
+    hours = (workload.baselines.server, workload.baselines.ring, workload.switch.hours)
+    return {name: workload.period(each) for name, each in zip(SYNCHRONOUS.values(), hours, strict=True)}
+
+
+def _table4(found: Mapping[str, Any]) -> Table:
+    rows = []
+    for workload in WORKLOADS:
+        rewards = (*workload.baselines.rewards[:2], workload.switch.rewards[0])
+        for (approach, paper), reward in zip(_paper(workload).items(), rewards, strict=True):
+            hours = paper * workload.iterations / 3.6e6
+            row = [workload.name, approach, f"{reward:.2f}", f"{paper:.2f}", f"{hours:.2f}"]
+            for by_name in found.values():
+                ours = by_name[workload.name][approach].whole
+                row += [
+                    f"{ours:.2f}",
+                    f"{ours * workload.iterations / 3.6e6:.2f}",
+                    _percent(ours / paper - 1),
+                ]
+            rows.append(row)
+    heads = ["workload", "approach", "reward (paper)", "ms an iteration (paper)", "hours (paper)"]
+    for name in found:
+        heads += [f"ms {MODELS[name]}", "hours", "from the paper's"]
+    return Table("Synchronous: iSwitch table 4; hours are of the paper's iterations", heads, rows)
+
+
+def _table3(found: Mapping[str, Any]) -> Table:
+    rows = []
+    for workload in WORKLOADS:
+        for approach, paper in zip(("AR", "iSW"), workload.speedups, strict=False):
+            row = [workload.name, approach, f"{paper:.2f}"]
+            for by_name in found.values():
+                each = by_name[workload.name]
+                ours = each["PS"].whole / each[approach].whole
+                row += [f"{ours:.2f}", _percent(ours / paper - 1)]
+            rows.append(row)
+    heads = ["workload", "approach", "times as fast as PS (paper)"]
+    for name in found:
+        heads += [f"ours {MODELS[name]}", "from the paper's"]
+    return Table("Synchronous: iSwitch table 3", heads, rows)
+
+
+def _parts(found: Mapping[str, Any]) -> Table:
+    rows = []
+    for workload in WORKLOADS:
+        for name, by_name in found.items():
+            each = by_name[workload.name]
+            shares = [each[approach].aggregation / each[approach].whole for approach in each]
+            less = [1 - each["iSW"].aggregation / each[approach].aggregation for approach in ("PS", "AR")]
+            times = [f"{each[approach].aggregation:.2f}" for approach in each]
+            rows.append(
+                [
+                    workload.name,
+                    MODELS[name],
+                    f"{each['PS'].whole - each['PS'].aggregation:.2f}",
+                    *times,
+                    *(f"{100 * share:.1f}" for share in (*shares, *less)),
+                ]
+            )
+    heads = (
+        "workload",
+        "time model",
+        "computing, ms",
+        *(f"aggregation {name}, ms" for name in SYNCHRONOUS.values()),
+        *(f"of {name}'s iteration, %" for name in SYNCHRONOUS.values()),
+        f"iSW less than PS, % (paper {_percents(REDUCTION)})",
+        f"than AR, % (paper {_percents(REDUCTION_RING)})",
+    )
+    return Table(f"Figures 4 (paper: {_percents(SHARES)} % of PS's and AR's) and 12", heads, rows)
+
+
+def _variants(variants: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            each["name"],
+            f"{100 * each['costs']['error']:.1f}",
+            f"{each['costs']['software']['message'] / 1e3:.0f}",
+            f"{each['costs']['software']['byte']:.2f}",
+            *(f"{speedup:.2f}" for speedup in each["speedups"].values()),
+        ]
+        for each in sorted(variants, key=lambda each: each["costs"]["error"])
+    ]
+    speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
+    heads = ("hosts' software", "error of PS and AR, %", "µs a message", "ns a byte", *speedups)
+    return Table("What the paper leaves open, and iSW's speedup over PS that follows (paper)", heads, rows)
+
+
+def _bases(bases: Mapping[str, Any]) -> Table:
+    rows = [
+        [
+            name,
+            f"{100 * each['costs']['error']:.1f}",
+            f"{each['costs']['computing']['A2C']:.2f}",
+            *(
+                f"{speedup:.2f} ({_percent(speedup / workload.speedups[1] - 1)})"
+                for workload, speedup in zip(WORKLOADS, each["speedups"].values(), strict=True)
+            ),
+        ]
+        for name, each in bases.items()
+    ]
+    speedups = (f"{workload.name} ({workload.speedups[1]:.2f})" for workload in WORKLOADS)
+    heads = ("computing from", "error of PS and AR, %", "A2C's computing, ms", *speedups)
+    return Table("How computing is taken from PS and AR, and iSW's speedup over PS that follows", heads, rows)
+
+
+def wired(kept: Mapping[str, Any]) -> Table:
+    """Medians; beside them what all that the busiest host sends takes on its link."""
+    rows = []
+    for target, by_name in kept["ms"].items():
+        for name, ways in by_name.items():
+            link = 8000 * kept["bytes"][name] / (1e6 * kept["rate"])
+            times = [median(ways[way]) for way in wire.WAYS]
+            limits = (
+                f"{link * (WORKERS + 1):.0f}",
+                f"{link * 2 * (WORKERS - 1) / WORKERS:.0f}",
+                f"{link:.0f}",
+            )
+            each = [f"{time:.0f} ({limit})" for time, limit in zip(times, limits, strict=True)]
+            rows.append([name, target, *each, *(f"{times[0] / time:.2f}" for time in times[1:])])
+    heads = (
+        "gradient of",
+        "engine",
+        *(f"{way}, ms (link alone)" for way in wire.WAYS),
+        "AR, times as fast as PS",
+        "iSW",
+    )
+    return Table(f"Measured between hosts that send {kept['rate']} Mb/s each", heads, rows)
+
+
+def _limits(limits: Mapping[str, Any], found: Mapping[str, Any]) -> Table:
+    rows = []
+    for workload in WORKLOADS:
+        each = limits[workload.name]
+        row = [workload.name, f"{each['limit']:.4f}"]
+        row += [_over(each[name], each["limit"]) for name in ("short", "jumbo")]
+        row += [_over(by_name[workload.name]["iSW"].aggregation, each["limit"]) for by_name in found.values()]
+        rows.append([*row, _over(each["racks"], each["racks limit"])])
+    heads = (
+        "workload",
+        "serialisation and propagation, ms",
+        "links and engine, frames to 1,504 bytes",
+        "to 9,028 bytes",
+        *(f"with hosts {MODELS[name]}" for name in found),
+        "12 workers in 4 racks, links and engine, to 1,504 bytes",
+    )
+    return Table("iSwitch's aggregation against what links allow: ms (times the limit)", heads, rows)
+
+
+def _over(time: float, limit: float) -> str:
+    return f"{time:.4f} ({time / limit:.2f})"
+
+
+def _statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Those of the paper, under (a)."""
+    ours = found["fitted"]
+    for workload in WORKLOADS:
+        paper, each = _paper(workload), ours[workload.name]
+        order = sorted(paper, key=paper.__getitem__)
+        yield (
+            f"{workload.name}: from the fastest, {', '.join(order)}",
+            sorted(each, key=lambda name: float(each[name].whole)) == order,
+        )
+    for workload in WORKLOADS:
+        each, paper_speedup = ours[workload.name], workload.speedups[1]
+        speedup = each["PS"].whole / each["iSW"].whole
+        yield (
+            f"{workload.name}: iSW's speedup over PS within 15 % of {paper_speedup:.2f}, {speedup:.2f}",
+            abs(speedup / paper_speedup - 1) <= 0.15,
+        )
+    low, high = REDUCTION
+    for workload in WORKLOADS:
+        each = ours[workload.name]
+        less = 1 - each["iSW"].aggregation / each["PS"].aggregation
+        yield (
+            f"{workload.name}: iSW aggregates in {100 * less:.1f} % less than PS, {_percents(REDUCTION)} ± 5",
+            low - 0.05 <= less <= high + 0.05,
+        )
+
+
+def _percents(pair: tuple[float, float]) -> str:
+    return f"{100 * pair[0]:.1f}–{100 * pair[1]:.1f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:+.0f} %"
+
+
+def draw(data: Points, figure: "Drawing") -> None:
+    """Figures 4 and 12: computing and aggregation, over the parameter server's iteration, and the paper's."""
+    found = _periods(data["periods"]["fitted"])
+    axes = figure.subplots()
+    for number, workload in enumerate(WORKLOADS):
+        paper, each = _paper(workload), found[workload.name]
+        for place, name in enumerate(SYNCHRONOUS.values()):
+            at, base = 4 * number + place, paper["PS"]
+            computing = each[name].whole - each[name].aggregation
+            first = number + place == 0
+            axes.bar(at, computing / base, color=plotting.BLUE, label="computing" if first else None)
+            axes.bar(
+                at,
+                each[name].aggregation / base,
+                bottom=computing / base,
+                color=plotting.VERMILLION,
+                label="aggregation" if first else None,
+            )
+            axes.plot(
+                at, paper[name] / base, "k_", markersize=22, label="the paper's iteration" if first else None
+            )
+    places = [4 * number + place for number in range(len(WORKLOADS)) for place in range(3)]
+    axes.set_xticks(
+        places,
+        [f"{name}\n{w.name if name == 'AR' else ''}" for w in WORKLOADS for name in SYNCHRONOUS.values()],
+    )
+    axes.set(ylabel="an iteration over the paper's with PS")
+    axes.grid(alpha=0.3, axis="y")
+    pictures.legend(figure, axes)

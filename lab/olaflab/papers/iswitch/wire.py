@@ -1,0 +1,151 @@
+"""A parameter server, gloo's ring and the engine's sums measured side by side, over the same links.
+
+Four workers and a server are processes with kernel sockets, each in a network namespace of its own, and all
+that they send goes through one deployed engine. Server and ring are torch's gloo over TCP, which the engine
+forwards like any frame; its own sums are the SDK's rounds over UDP.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from olafctl.control.deploy import deploy
+from olafctl.control.destroy import destroy
+from olafctl.control.hosts import deployed
+from olafctl.control.store import Store, folder_of
+from olafctl.targets.testbeds import load as load_testbed
+from olafctl.testbed.model import Testbed
+from olaflab.papers.iswitch.hosts import machine
+from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
+from olafswitch.errors import OlafError, Problem
+
+NAME = "bench-iswitch"
+WAYS = ("PS", "AR", "iSW")
+RATE = 20
+"""Mb/s that a host sends at most: so little that links take the time, not the processors that all share."""
+_VALUES = sum(WORKLOADS[2].vectors) // 4
+"""Of PPO; the lanes of its rounds serve larger gradients too."""
+_LIMIT = 600.0
+"""Seconds for all sizes."""
+_RANK = "olaflab.papers.iswitch.rank"
+
+
+def testbed(target: str) -> Testbed:
+    """Four workers in one cluster and a server, on one engine."""
+    return load_testbed(
+        f"{NAME}.yaml",
+        f"""
+name: {NAME}
+target: {target}
+engine: {{indices: 64, slots: 64, beats: 24, address: 10.0.0.250}}
+ports:
+  - {{numbers: 1-{WORKERS}, name: worker, transport: veth}}
+  - {{number: {WORKERS + 1}, name: ps, transport: veth}}
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters:
+  - {{count: 1, workers: {WORKERS}, name: four, ports: 1-{WORKERS}, ip: 10.0.1.1, mode: iswitch,
+     values: {_VALUES}}}
+""",
+    )
+
+
+def measure(
+    targets: Sequence[str], rounds: int, repeats: int, progress: Callable[[str], None], rate: int = RATE
+) -> dict[str, Any]:
+    """ms a round of each way, by target and workload: of PPO and DDPG, each of ``repeats`` times ``rounds``.
+
+    Raises OlafError where namespaces cannot be made or a host fails.
+    """
+    each = [(workload.name, sum(workload.vectors) // 4, rounds) for workload in WORKLOADS[2:]]
+    found = {}
+    for target in targets:
+        progress(f"{target}, {rate} Mb/s a host")
+        found[target] = {
+            name: {way: [1000 * one for one in several] for way, several in ways.items()}
+            for name, ways in _run(target, rate, each, repeats).items()
+        }
+    bytes_of = {name: 4 * values for name, values, _ in each}
+    return {"machine": machine(), "rate": rate, "rounds": rounds, "bytes": bytes_of, "ms": found}
+
+
+def _run(
+    target: str, rate: int, each: Sequence[tuple[str, int, int]], repeats: int
+) -> Mapping[str, Mapping[str, list[float]]]:
+    bed = testbed(target)
+    store = Store(folder_of(NAME))
+    try:
+        deploy(bed, lambda step: None, with_hosts=True)
+        names = [worker.name for worker in bed.clusters[0].workers] + ["ps"]
+        for name in names:
+            _hold(deployed.namespace_of(store.folder, name), rate)
+        return _together([_begin(bed, name, rank, each, repeats) for rank, name in enumerate(names)])
+    finally:
+        destroy(store)
+
+
+def _hold(namespace: str, rate: int) -> None:
+    """What a host sends to ``rate`` Mb/s."""
+    shape = f"root tbf rate {rate}mbit burst 32kb latency 1s"
+    line = ["ip", "netns", "exec", namespace, "tc", "qdisc", "replace", "dev", "eth0", *shape.split()]
+    try:
+        subprocess.run(line, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error.strerror
+        raise OlafError(
+            Problem(f"the rate cannot be held: {reason}", namespace, "install iproute2")
+        ) from error
+
+
+def _begin(
+    bed: Testbed, name: str, rank: int, each: Sequence[tuple[str, int, int]], repeats: int
+) -> "subprocess.Popen[str]":
+    (cluster,) = bed.clusters
+    addresses = [f"{worker.ip}:{bed.udp_port}" for worker in cluster.workers]
+    given = {
+        "rank": rank,
+        "master": f"{cluster.workers[0].ip}:29500",
+        "engine": f"{bed.root.address}:{bed.udp_port}",
+        "local": addresses[rank] if rank < WORKERS else "",
+        "peers": [each for number, each in enumerate(addresses) if number != rank],
+        "segments": cluster.segments,
+        "epoch": cluster.epoch,
+        "ways": WAYS,
+        "sizes": each,
+        "repeats": repeats,
+    }
+    line = [sys.executable, "-m", "olafctl", "exec", "--deployment", NAME, name, "--"]
+    return subprocess.Popen(
+        [*line, sys.executable, "-m", _RANK, json.dumps(given)],
+        env={**os.environ, "GLOO_SOCKET_IFNAME": "eth0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _together(ranks: Sequence["subprocess.Popen[str]"]) -> Mapping[str, Mapping[str, list[float]]]:
+    """What the slowest worker took, each time."""
+    reports = []
+    try:
+        for rank in ranks:
+            out, error = rank.communicate(timeout=_LIMIT)
+            if rank.returncode:
+                last = error.strip().splitlines()[-1:] or ["it exited without output"]
+                raise OlafError(Problem(last[0], "a host of the bench"))
+            reports.append(json.loads(out))
+    except subprocess.TimeoutExpired as error:
+        raise OlafError(Problem(f"does not end in {_LIMIT:g} s", "a host of the bench")) from error
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.communicate()
+    return {
+        name: {
+            way: [max(times) for times in zip(*(one[name][way] for one in reports[:WORKERS]), strict=True)]
+            for way in WAYS
+        }
+        for name in reports[0]
+    }

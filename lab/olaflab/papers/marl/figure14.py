@@ -1,0 +1,115 @@
+"""MARL's figure 14: lists turned afterwards into one value a step, as the paper does it, beside joint rows.
+
+The paper's replay buffer becomes a hash map from a step's number to the values of all agents, one after the
+other, so that a batch of 1024 rows takes 1024 look-ups and not as many for each agent. "Reshaping" gives the
+trainer its arrays, one an agent and key, again.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from olaflab.papers.marl.figure8 import ROWS, drawn
+from olaflab.papers.marl.stacks import ACTIONS, Columns, Game, Indices, Joint, Lists, filled
+
+_STEPS_A_ROUND = 100
+_TURNED = 2000
+"""Steps at a time whose turning is measured."""
+
+
+class Mapped:
+    """The paper's hash map, made of lists."""
+
+    def __init__(self, game: Game) -> None:
+        sizes = [size for seen in game.observations for size in (seen, ACTIONS, seen, 1, 1)]
+        self._cuts = list(accumulate(sizes))[:-1]
+        self._steps: dict[int, npt.NDArray[np.float64]] = {}
+
+    def turn(self, lists: Lists, start: int, stop: int) -> None:
+        """These steps' tuples become one value each."""
+        for index in range(start, stop):
+            flat: list[Any] = [np.atleast_1d(each) for agent in lists.step(index) for each in agent]
+            self._steps[index] = np.concatenate(flat)
+
+    def fetch(self, chosen: list[int]) -> list[npt.NDArray[np.float64]]:
+        """One look-up a row, and nothing else."""
+        return [self._steps[index] for index in chosen]
+
+    def look_up(self, indices: Indices) -> npt.NDArray[np.float64]:
+        """(rows, values), one look-up a row."""
+        return np.array(self.fetch(indices.tolist()))
+
+    def reshape(self, found: npt.NDArray[np.float64]) -> Columns:
+        """For each agent obs, act, next, reward and done, as copies of their own."""
+        parts = [np.ascontiguousarray(part) for part in np.split(found, self._cuts, axis=1)]
+        return [tuple(parts[first : first + 5]) for first in range(0, len(parts), 5)]
+
+
+@dataclass(frozen=True)
+class Reorganised:
+    """Median CPU seconds, for one trainer's batch of all agents."""
+
+    predators: int
+    agents: int
+    rows: int
+    lists: float
+    fetched_lists: float
+    """Of the lists, the look-ups alone: a tuple for each row and agent."""
+    fetched: float
+    """The same in the hash map: a value for each row."""
+    looked_up: float
+    """From the hash map into one array, without reshaping."""
+    reshaped: float
+    """Reshaping alone."""
+    turned: float
+    """To turn one step's tuples into a value."""
+    joint: float
+    """The SDK's ring, from which nothing is turned or reshaped."""
+
+    @property
+    def net(self) -> float:
+        """How many times as fast sampling in a round becomes, where each new step is turned once."""
+        return self.agents * self.lists / (self.mapped + _STEPS_A_ROUND * self.turned)
+
+    @property
+    def mapped(self) -> float:
+        """A round's sampling from the hash map, of all trainers."""
+        return self.agents * (self.looked_up + self.reshaped)
+
+
+def reorganised(
+    predators: tuple[int, ...], draws: int, rows: int, progress: Callable[[str], None]
+) -> Iterator[Reorganised]:
+    """For each number of predators: uniform draws, ``draws`` of each in turn, from ``rows`` rows at most."""
+    for count in predators:
+        game, kept = Game(count), min(rows, ROWS[count])
+        progress(f"{count} predators: turning {kept} rows")
+        lists, joint = filled(Lists, game, count, kept), filled(Joint, game, count, kept)
+        mapped, turning = Mapped(game), []
+        for start in range(0, kept, _TURNED):
+            stop = min(start + _TURNED, kept)
+            turning.append(_spent(mapped.turn, lists, start, stop)[0] / (stop - start))
+        random, seconds = np.random.default_rng(1), []
+        for _ in range(draws):
+            drawn_rows = [drawn(random, kept, 1) for _ in range(5)]
+            from_lists, _ = _spent(lists.gather, drawn_rows[0])
+            fetched_lists, _ = _spent(lists.fetch, drawn_rows[1].tolist())
+            fetched, _ = _spent(mapped.fetch, drawn_rows[2].tolist())
+            looked_up, found = _spent(mapped.look_up, drawn_rows[3])
+            reshaped, _ = _spent(mapped.reshape, found)
+            from_ring, _ = _spent(joint.gather, drawn_rows[4])
+            seconds.append((from_lists, fetched_lists, fetched, looked_up, reshaped, from_ring))
+        names = ("lists", "fetched_lists", "fetched", "looked_up", "reshaped", "joint")
+        medians = dict(zip(names, np.median(seconds, axis=0).tolist(), strict=True))
+        yield Reorganised(count, game.agents, kept, turned=float(np.median(turning)), **medians)
+
+
+def _spent(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+    start = time.thread_time()
+    result = work(*given)
+    return time.thread_time() - start, result

@@ -1,0 +1,76 @@
+"""The profile of a round of MADDPG, with rows kept jointly and in the baseline's lists."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.kept import fill, keep
+from olaflab.papers.marl.stacks import Game, Lists
+
+PARTS = ("sampling", "target Q", "losses and steps")
+STACKS = ("lists", "joint rows", "joint rows, one batch")
+
+
+@dataclass
+class Profile:
+    """CPU seconds of ``rounds`` rounds, of all trainers."""
+
+    predators: int
+    agents: int
+    stack: str
+    rounds: int
+    whole: float = 0.0
+    """Measured around the rounds, not added up."""
+    parts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+
+    @property
+    def apart(self) -> float:
+        """By what share of the whole the parts miss it."""
+        return abs(sum(self.parts.values()) / self.whole - 1)
+
+
+def profiles(
+    predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
+) -> Iterator[Profile]:
+    """For each number of predators, the stacks with ``rows`` rows of noise, which cost what others do."""
+    maddpg, particles = example("maddpg"), example("particles")
+    maddpg.torch.set_num_threads(1)
+    for count in predators:
+        for stack in STACKS:
+            progress(f"{count} predators: {stack}")
+            game = particles.Tag(count, 1, np.random.default_rng(1))
+            settings = maddpg.Settings(rows=2 * rows, one_batch=stack.endswith("one batch"))
+            team = maddpg.Team(game, settings, 1)
+            if stack == "lists":
+                keep(team, Lists(Game(count), rows))
+            fill(team, rows)
+            yield _measured(team, Profile(count, game.agents, stack, rounds))
+
+
+def _measured(team: Any, profile: Profile) -> Profile:
+    for name, part in zip(("_sampled", "_targets", "_improve"), PARTS, strict=True):
+        timed(team, name, profile.parts, part)
+    team.learn()  # memory that was not used yet, and the optimisers' moments
+    profile.parts.update(dict.fromkeys(PARTS, 0.0))
+    start = time.thread_time()
+    for _ in range(profile.rounds):
+        team.learn()
+    profile.whole = time.thread_time() - start
+    return profile
+
+
+def timed(team: Any, name: str, parts: dict[str, float], part: str) -> None:
+    """Have a method of the example's team add its CPU time to one of ``parts``."""
+    inner = getattr(team, name)
+
+    def outer(*given: Any) -> Any:
+        start = time.thread_time()
+        result = inner(*given)
+        parts[part] += time.thread_time() - start
+        return result
+
+    setattr(team, name, outer)

@@ -1,0 +1,112 @@
+"""MARL's figure 9 and table 1: what trainings cost from end to end, by layout and way to draw."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from olaf.experience import Draw, Prioritised
+
+from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.figure8 import ROWS
+from olaflab.papers.marl.kept import fill, keep
+from olaflab.papers.marl.rewards import BATCH
+from olaflab.papers.marl.rewards import WAYS as _WAYS
+from olaflab.papers.marl.round import timed
+from olaflab.papers.marl.stacks import Game, Lists
+
+WAYS = {way: sampler for way, (sampler, rows) in _WAYS.items() if rows == BATCH}
+STACKS = ("lists", "joint rows")
+ROUNDS = 14_744
+"""Of a whole training: 60,000 episodes of 25 steps, a round after every 100 steps but the first 25,600."""
+_WORLDS = 4
+
+
+@dataclass
+class Training:
+    """CPU seconds of ``rounds`` rounds, each with the 100 steps that are played before it."""
+
+    predators: int
+    agents: int
+    stack: str
+    way: str
+    rounds: int = 0
+    seconds: float = 0.0
+    playing: float = 0.0
+    """Of these: the environment's steps, choosing actions, keeping what was seen."""
+    sampling: float = 0.0
+
+    @property
+    def hours(self) -> float:
+        """Of a whole training at this cost."""
+        return self.seconds / self.rounds * ROUNDS / 3600
+
+
+def trainings(
+    predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
+) -> Iterator[Training]:
+    """For each number of predators ``rounds`` of each layout and way, in turn: ratios are of one run.
+
+    Trainings begin with ``rows`` rows of noise, or as many as figure 8 has, as if they had gone on for long.
+    The ways of a layout improve the same networks, which cost the same whatever they have learnt. At first
+    priorities are those of normally distributed errors.
+    """
+    maddpg, particles = example("maddpg"), example("particles")
+    maddpg.torch.set_num_threads(1)
+    for count in predators:
+        made, teams, kept = [], {}, min(rows, ROWS[count])
+        for stack in STACKS:
+            progress(f"{count} predators: filling {stack} with {kept} rows")
+            game = particles.Tag(count, _WORLDS, np.random.default_rng(1))
+            settings = maddpg.Settings(rows=2 * kept + 400 * len(WAYS) * (rounds + 1))
+            team = teams[stack] = maddpg.Team(game, settings, 1)
+            if stack == "lists":
+                keep(team, Lists(Game(count), kept))
+            fill(team, kept)
+            made += [Training(count, game.agents, stack, way) for way in WAYS]
+        parts = {stack: _parts(team) for stack, team in teams.items()}
+        samplers = {
+            (stack, way): [_sampler(maddpg, kind, team.ring, agent) for agent in range(len(team.agents))]
+            for stack, team in teams.items()
+            for way, kind in WAYS.items()
+        }
+        for turn in range(rounds + 1):
+            progress(f"{count} predators: round {turn} of {rounds}")
+            for each in made:
+                team, spent = teams[each.stack], parts[each.stack]
+                team.samplers = samplers[each.stack, each.way]
+                spent.update(dict.fromkeys(spent, 0.0))
+                start = time.thread_time()
+                team.play()
+                team.learn()
+                seconds = time.thread_time() - start
+                if turn:  # the first one touches memory that was not used yet
+                    each.rounds += 1
+                    each.seconds += seconds
+                    each.playing += spent["playing"]
+                    each.sampling += spent["sampling"]
+        yield from made
+
+
+def _sampler(maddpg: Any, kind: str, ring: Any, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    sampler = maddpg.sampler(kind, ring, random)
+    if isinstance(sampler, Prioritised):
+        there = ring.count()
+        actors = np.repeat(np.arange(len(there)), there)
+        positions = np.concatenate([np.arange(count) for count in there])
+        steps = ~ring.closing(actors, positions)
+        every = Draw(
+            actors[steps], positions[steps], np.ones(steps.sum()), np.arange(steps.sum()), steps.sum()
+        )
+        sampler.update(every, random.normal(size=len(every)))
+    return sampler
+
+
+def _parts(team: Any) -> dict[str, float]:
+    """CPU seconds that are added up as the team goes on."""
+    spent = {"playing": 0.0, "sampling": 0.0}
+    timed(team, "play", spent, "playing")
+    timed(team, "_sampled", spent, "sampling")
+    return spent

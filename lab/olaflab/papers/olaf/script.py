@@ -1,0 +1,225 @@
+"""Whether a training script learns as fast through Olaf as alone, where nothing is congested.
+
+The script is the SDK's example of a single-file PPO, as it is: alone, and with the few lines that attach its
+optimiser to a parameter server. Several of the latter train together through the twin in virtual time. Both
+spend the same number of environment steps in all.
+"""
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import olaf
+from olaf.policies import Plain
+from olaf.transport.virtual import VirtualNetwork
+
+from olafctl import paths
+from olafctl.control.serving import parameter_server
+from olafctl.membership.model import Member
+from olafctl.targets.interface import Progress, of_root
+from olafctl.wire.modes import Mode
+from olaflab.papers.curves import COLUMNS, points
+from olaflab.papers.olaf.lab import Lab, Run, lab
+from olaflab.papers.runs import Runs, final, mean_reward
+from olaflab.papers.summary import Estimate, Summary, estimate
+from olaflab.training.cosim.medium import EngineMedium, address
+from olaflab.training.cosim.scripts import Script
+from olafswitch.errors import BadInput, Problem
+
+if TYPE_CHECKING:
+    from olaf.torch.link import Link
+
+WORKERS = 4
+VALUES = 9797
+SLOTS = 16
+BATCH = 2048
+"""Environment steps of an iteration: the script's own 8 environments of 256 steps."""
+ITERATION = 0.25
+"""Seconds of virtual time for an iteration; with ``JITTER`` of it drawn again for each."""
+JITTER = 0.2
+_BEGIN = 0.01
+"""Seconds from one script's begin to the next's."""
+_EXAMPLES = Path("sdk") / "examples"
+_ALONE, _ATTACHED = "ppo_lunarlander.py", "ppo_lunarlander_olaf.py"
+_LINE = re.compile(r"iteration \d+ .* return (-?[\d.]+|nan)")
+
+
+def figure(iterations: int, seeds: int, folder: Path, progress: Progress) -> Summary:
+    """The lone script, one attached, and WORKERS attached: each with ``iterations`` in all.
+
+    Raises BadInput where the SDK's examples are not at hand, OlafError.
+    """
+    runs = Runs(Run, folder, progress)
+    numbers = {"alone": 0, "one through the twin": 1, f"{WORKERS} through the twin": WORKERS}
+    curves: dict[str, list[Run]] = {name: [] for name in numbers}
+    settings = {"iterations": iterations, "seconds": ITERATION, "jitter": JITTER}
+    with lab("script", 1, WORKERS, SLOTS, progress, VALUES) as twin, _arguments():
+        for seed in range(1, seeds + 1):
+            for name, workers in numbers.items():
+                make = (
+                    partial(_attached, twin, workers, iterations, seed)
+                    if workers
+                    else partial(_alone, iterations, seed)
+                )
+                made_with = {**settings, "workers": workers}
+                curves[name].append(runs.of(f"script{workers}", seed, made_with, make))
+    alone, one, several = curves.values()
+    same_steps = estimate(mean_reward(one) - mean_reward(alone))
+    shared_steps = estimate(mean_reward(several) - mean_reward(alone))
+    quarter = iterations // WORKERS
+    begun = np.array([np.mean(run.rewards[:quarter]) for run in alone])
+    same_time = estimate(mean_reward(several) - begun)
+    rows = [
+        (name, estimate(mean_reward(found)), estimate(final(found)), round(found[0].seconds[-1], 1))
+        for name, found in curves.items()
+    ]
+    return Summary(
+        f"{BATCH * iterations} environment steps in all",
+        {
+            **settings,
+            "seeds": seeds,
+            "steps": BATCH * iterations,
+            "one - alone": str(same_steps),
+            f"{WORKERS} - alone, equal steps in all": str(shared_steps),
+            f"{WORKERS} - alone, equal time": str(same_time),
+        },
+        ("script", "mean return", "end return", "seconds"),
+        rows,
+        {
+            f"one attached learns as fast (mean return {same_steps})": _not_below(same_steps),
+            f"{WORKERS} attached learn as fast in equal time ({same_time})": _not_below(same_time),
+            f"{WORKERS} attached learn as fast with equal steps in all ({shared_steps})": _not_below(
+                shared_steps
+            ),
+        },
+        COLUMNS,
+        list(points(curves)),
+    )
+
+
+def _not_below(difference: Estimate) -> bool:
+    """Above 0, or 0 is in its interval."""
+    return bool(difference.mean + difference.interval >= 0)
+
+
+def _alone(iterations: int, seed: int) -> Run:
+    said: list[float] = []
+    module = _load(_ALONE, said.append)
+    _call(module, iterations, seed)
+    return _run(said, [ITERATION * (number + 1) for number in range(iterations)])
+
+
+def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
+    of_root(twin.running.queues).write("mode", Mode.OLAF.number)
+    (cluster,) = twin.testbed.clusters
+    said: list[tuple[float, float]] = []
+    with closing(twin.running.virtual_time()) as engine:
+        network = VirtualNetwork(EngineMedium(engine, twin.testbed))
+        listen = address(twin.testbed.parameter_servers[0])
+        where = f"{listen[0]}:{listen[1]}"
+        server = parameter_server(twin.testbed, where, Plain, port=network.port(listen))
+        random = np.random.default_rng(seed)
+        scripts = []
+        for number, worker in enumerate(cluster.workers[:workers]):
+            pause = partial(random.uniform, ITERATION * (1 - JITTER), ITERATION * (1 + JITTER))
+
+            def program(
+                script: Script,
+                number: int = number,
+                worker: Member = worker,
+                pause: Callable[[], float] = pause,
+            ) -> None:
+                module = _load(_ATTACHED, lambda mean: said.append((network.time, mean)))
+                with _attaching(script, pause, network.port(address(worker)), cluster.segments):
+                    _call(module, iterations // workers, _seed(seed, workers, number), "--server", where)
+
+            scripts.append(Script(network, program))
+            scripts[-1].begin(_BEGIN * number)
+        network.run(stop=lambda: all(script.done for script in scripts))
+        counted, age = server.counters(cluster.name), server.age_of_model(cluster.name)
+    lost = of_root(twin.running.queues).read_all()["dropped_full"]
+    run = _run([mean for _, mean in said], [time for time, _ in said])
+    return replace(
+        run, received=counted.received, contained=counted.updates, lost=lost, age_of_model=age or 0.0
+    )
+
+
+def _seed(seed: int, workers: int, number: int) -> int:
+    """A single worker has the lone script's."""
+    return seed if workers == 1 else 100 * seed + number
+
+
+@contextmanager
+def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: int) -> Iterator[None]:
+    """``olaf.attach`` of this script: at its place in the testbed, and each exchange after computing."""
+    attach = olaf.attach
+
+    def attached(optimizer: Any, server: str, **options: Any) -> "Link":
+        vars(olaf)["attach"] = attach  # the next script has its own
+        link: Link = attach(optimizer, server, port=port, segments=segments, **options)
+        exchange = link.exchange
+
+        def later() -> None:
+            script.sleep(pause())
+            exchange()
+
+        vars(link)["exchange"] = later
+        return link
+
+    vars(olaf)["attach"] = attached
+    try:
+        yield
+    finally:
+        vars(olaf)["attach"] = attach
+
+
+@contextmanager
+def _arguments() -> Iterator[None]:
+    """This program's own afterwards."""
+    before = sys.argv
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def _load(name: str, said: Callable[[float], None]) -> ModuleType:
+    """A script as a module of its own, whose lines about iterations go to ``said``. Raises BadInput."""
+    path = paths.sources() / _EXAMPLES / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise BadInput(Problem("the SDK's examples are not here", str(path), "run it in a checkout"))
+    module = importlib.util.module_from_spec(spec)
+
+    def heard(line: str, **options: Any) -> None:
+        found = _LINE.match(line)
+        if found is not None:
+            said(float(found[1]))
+
+    vars(module)["print"] = heard
+    spec.loader.exec_module(module)
+    return module
+
+
+def _call(module: ModuleType, iterations: int, seed: int, *arguments: str) -> None:
+    """Its arguments are read at once: when another script runs, they are no longer needed."""
+    sys.argv = [module.__name__, "--total-steps", str(BATCH * iterations), "--seed", str(seed), *arguments]
+    module.main()
+
+
+def _run(returns: list[float], seconds: list[float]) -> Run:
+    """An iteration in which no episode ended has the return of the one before."""
+    filled = np.array(returns)
+    for place in range(1, len(filled)):
+        if np.isnan(filled[place]):
+            filled[place] = filled[place - 1]
+    known = np.nan_to_num(filled, nan=float(filled[np.isfinite(filled)][0]))
+    return Run(known.tolist(), seconds, 0, 0, 0, 0, 0, 0, 0.0)

@@ -1,0 +1,255 @@
+"""Figure 7 of OLAF: how much sooner than with FIFO the server has 200 updates of each of 300 workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import pairwise, product
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl import paths, plotting
+from olafctl.targets import testbeds
+from olafctl.targets.interface import Progress
+from olafctl.wire.modes import Mode
+from olaflab import pictures
+from olaflab.papers.figure import Points
+from olaflab.papers.olaf.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
+from olaflab.papers.runs import Runs
+from olaflab.papers.summary import Summary, estimate
+from olaflab.training.replay import trace as traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+TESTBED = "hundred-clusters"
+RATES = (40, 20, 5)
+"""Gb/s of the output."""
+_COUNTED = ", frames counted"
+CASES = (
+    Case("FIFO", Mode.FIFO),
+    Case("Olaf", Mode.OLAF),
+    Case("Olaf, transmission control", Mode.OLAF, Control()),
+    Case(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, Control(), folded=False),
+    Case("FIFO, transmission control", Mode.FIFO, Control()),
+)
+FIFO, OLAF = CASES[:2]
+SWEPT = 20
+"""Gb/s at which transmission control's parameters are swept."""
+TOLERANCES = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Δ_T in seconds of the recording, whose workers have an update every 0.02 to 0.32 s."""
+SLOPES: dict[str, Callable[[float], float]] = {
+    "Δ_T": lambda delta_t: delta_t,
+    "1/Δ_T": lambda delta_t: 1 / delta_t,
+}
+"""v in 1/s from Δ_T: that for fairness and that for urgency (OLAF §5)."""
+_COLUMNS = ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__)
+Measured = dict[tuple[int, str], list[Delivery]]
+"""By Gb/s and the case's name; a run a seed."""
+Speedups = dict[tuple[int, str], NDArray[np.float64]]
+"""FIFO's time divided by the case's, with the same seed."""
+
+
+def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
+    """The time of each case at each output rate, and FIFO's divided by it."""
+    found, settings = _measured(CASES, RATES, updates, seeds, folder, progress)
+    speedups = _speedups(found)
+    return Summary(
+        _title(updates),
+        settings,
+        (
+            *("Gb/s", "queue", "ms", "± ms", "all ready ms", "speed-up", "±"),
+            *("sent", "frames", "updates a frame", "lost"),
+        ),
+        [_row(key, runs, speedups[key]) for key, runs in found.items()],
+        _statements(speedups),
+        _COLUMNS,
+        _points(found),
+    )
+
+
+def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
+    """Olaf without transmission control, with a fixed P_s, and with each Δ_T and v; both ways of counting."""
+    swept = {("any", "0"): Control(v=0)}
+    for delta_t, (slope, of) in product(TOLERANCES, SLOPES.items()):
+        swept[f"{delta_t:g}", slope] = Control(delta_t, of(delta_t))
+    cases = [FIFO, OLAF]
+    for place, its in swept.items():
+        name = _name(*place)
+        cases += [Case(name, Mode.OLAF, its), Case(name + _COUNTED, Mode.OLAF, its, folded=False)]
+    found, settings = _measured(cases, (SWEPT,), updates, seeds, folder, progress)
+    speedups = _speedups(found)
+    rows: list[tuple[object, ...]] = [("off", "", *_swept(found, speedups, OLAF.name, OLAF.name))]
+    for place in swept:
+        name = _name(*place)
+        rows.append((*place, *_swept(found, speedups, name, name + _COUNTED)))
+    return Summary(
+        f"{_title(updates)}, Olaf with transmission control, {SWEPT} Gb/s",
+        settings,
+        (
+            *("Δ_T s", "v", "sent of ready", "lost of sent", "output used"),
+            *("speed-up", "and frames counted"),
+        ),
+        rows,
+        {},
+        _COLUMNS,
+        _points(found),
+    )
+
+
+def _name(delta_t: str, slope: str) -> str:
+    return f"Δ_T {delta_t} s, v {slope}"
+
+
+def _title(updates: int) -> str:
+    return f"{updates} updates of each of 300 workers"
+
+
+def _measured(
+    cases: Sequence[Case], rates: Sequence[int], updates: int, seeds: int, folder: Path, progress: Progress
+) -> tuple[Measured, dict[str, object]]:
+    """Every run, and what all have in common. Raises OlafError."""
+    found: Measured = {}
+    runs = Runs(Delivery, folder, progress)
+    testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
+    with lab(testbed, trace, progress) as twin:
+        settings = {
+            "updates": updates,
+            "offered": OFFERED,
+            "frame_bytes": FRAME_BYTES,
+            "time_scale": round(twin.scale, 1),
+            "recording": TRACE.name,
+        }
+        for gigabits, case in product(rates, cases):
+            curve = f"delivery-{gigabits}-{_file(case)}"
+            made_with = {**settings, **_made_with(case), "gigabits": gigabits}
+            found[gigabits, case.name] = [
+                runs.of(curve, seed, made_with, partial(twin.run, case, gigabits, updates, seed))
+                for seed in range(1, seeds + 1)
+            ]
+    return found, {**settings, "seeds": seeds}
+
+
+def _made_with(case: Case) -> dict[str, object]:
+    control = asdict(case.control) if case.control else None
+    return {"mode": case.mode.name, "control": control, "folded": case.folded}
+
+
+def _file(case: Case) -> str:
+    """Of a case's runs: two cases that differ in their names alone have them in common."""
+    control = f"-{case.control.delta_t:g}-{case.control.v:g}" if case.control else ""
+    return f"{case.mode.name.lower()}{control}{'' if case.folded else '-frames'}"
+
+
+def _speedups(found: Measured) -> Speedups:
+    return {
+        (gigabits, name): np.array(
+            [fifo.seconds / run.seconds for fifo, run in zip(found[gigabits, FIFO.name], runs, strict=True)]
+        )
+        for (gigabits, name), runs in found.items()
+    }
+
+
+def _row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64]) -> tuple[object, ...]:
+    time, faster = estimate(np.array([run.seconds * 1e3 for run in runs])), estimate(speedup)
+    sent, frames = fmean(run.sent for run in runs), fmean(run.frames for run in runs)
+    return (
+        *key,
+        round(time.mean, 3),
+        round(time.interval, 3),
+        round(fmean(run.ready for run in runs) * 1e3, 3),
+        round(faster.mean, 2),
+        round(faster.interval, 2),
+        round(sent),
+        round(frames),
+        round(fmean(run.contained for run in runs) / frames, 2),
+        f"{fmean(run.lost for run in runs) / sent:.1%}",
+    )
+
+
+def _swept(found: Measured, speedups: Speedups, name: str, counted: str) -> tuple[object, ...]:
+    """Shares of the case that counts frames, where workers send to the end, and both cases' speed-up."""
+    runs = found[SWEPT, counted]
+    sent = sum(run.sent for run in runs)
+    carried = sum(run.frames for run in runs) * 8 * FRAME_BYTES / sum(run.seconds for run in runs)
+    return (
+        f"{sent / sum(run.offered for run in runs):.1%}",
+        f"{sum(run.lost for run in runs) / sent:.1%}",
+        f"{carried / (SWEPT * 1e9):.1%}",
+        *(round(float(speedups[SWEPT, case].mean()), 2) for case in (name, counted)),
+    )
+
+
+def _points(found: Measured) -> list[tuple[object, ...]]:
+    return [
+        (*key, seed, *vars(run).values()) for key, runs in found.items() for seed, run in enumerate(runs, 1)
+    ]
+
+
+def _statements(speedups: Speedups) -> dict[str, bool]:
+    """What the paper says of its figure."""
+    holds = {}
+    for case in (case for case in CASES if case.mode is Mode.OLAF):
+        found = {gigabits: speedups[gigabits, case.name] for gigabits in RATES}
+        for gigabits, speedup in found.items():
+            text, met = _above_zero(f"{case.name}, {gigabits} Gb/s: faster than FIFO", speedup - 1)
+            holds[text] = met
+        for faster, slower in pairwise(RATES):
+            claim = f"{case.name}: the speed-up grows from {faster} to {slower} Gb/s"
+            text, met = _above_zero(claim, found[slower] - found[faster])
+            holds[text] = met
+    return holds
+
+
+def _above_zero(claim: str, differences: NDArray[np.float64]) -> tuple[str, bool]:
+    """A claim with what speaks for it, seed by seed; it holds when the whole interval is above 0."""
+    found = estimate(differences)
+    return f"{claim}, by {found.mean:.2f} ± {found.interval:.2f}", found.mean > found.interval
+
+
+def draw(points: Points, drawing: Drawing) -> None:
+    """The speed-up of each case at each rate, with its interval."""
+    axes = drawing.subplots()
+    found = _by_heads(points)
+    cases = [name for name in dict.fromkeys(row["queue"] for row in found) if name != FIFO.name]
+    width = 0.8 / len(cases)
+    for number, case in enumerate(cases):
+        its = {int(row["Gb/s"]): row for row in found if row["queue"] == case}
+        heights, spreads = ([float(its[rate][head]) for rate in RATES] for head in ("speed-up", "±"))
+        places = np.arange(len(RATES)) + number * width
+        axes.bar(places, heights, width, yerr=spreads, label=case, color=plotting.COLOURS[number])
+    middle = width * (len(cases) - 1) / 2
+    axes.set_xticks(np.arange(len(RATES)) + middle, [f"{gigabits} Gb/s" for gigabits in RATES])
+    _label(drawing, axes, "output")
+
+
+def draw_sweep(points: Points, drawing: Drawing) -> None:
+    """The speed-up over Δ_T, for each slope and way of counting."""
+    axes = drawing.subplots()
+    found = _by_heads(points)
+    for number, slope in enumerate(SLOPES):
+        for style, counted in (("-", ""), (":", _COUNTED)):
+            head = "and frames counted" if counted else "speed-up"
+            heights = [float(row[head]) for row in found if row["v"] == slope]
+            colour = plotting.COLOURS[number]
+            axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
+    axes.set(xscale="log")
+    axes.set_xticks(TOLERANCES, [f"{delta_t:g}" for delta_t in TOLERANCES])
+    axes.set_xticks([], minor=True)
+    _label(drawing, axes, "Δ_T, s of the recording")
+
+
+def _by_heads(points: Points) -> list[dict[str, Any]]:
+    return [dict(zip(points["heads"], row, strict=True)) for row in points["rows"]]
+
+
+def _label(drawing: Drawing, axes: Axes, along: str) -> None:
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set(xlabel=along, ylabel="speed-up over FIFO")
+    pictures.legend(drawing, axes, columns=2)

@@ -1,0 +1,72 @@
+"""Runs kept in files: a figure that was interrupted continues, and the next one takes what it can use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olafctl.targets.interface import Progress
+from olafswitch.errors import OlafError, Problem
+
+if TYPE_CHECKING:
+    from olaflab.papers.olaf.lab import Run
+
+Kind = TypeVar("Kind")
+
+
+class Runs(Generic[Kind]):
+    """The runs of one folder, by curve and seed; each is a dataclass of plain values."""
+
+    def __init__(self, kind: type[Kind], folder: Path, progress: Progress) -> None:
+        """Raises OlafError when the folder cannot be made."""
+        self._kind = kind
+        self._folder = folder / "runs"
+        self._progress = progress
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OlafError(Problem(f"cannot be made: {error.strerror}", str(self._folder))) from error
+
+    def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Kind]) -> Kind:
+        """The run of a curve with this seed: the one kept, if it was made with the same settings."""
+        path = self._folder / f"{curve}-{seed}.json"
+        kept = self._kept(path, settings)
+        if kept is not None:
+            return kept
+        self._progress(f"{curve}, seed {seed}")
+        run = make()
+        try:
+            path.write_text(json.dumps({"settings": settings, "run": vars(run)}) + "\n")
+        except OSError as error:
+            raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from error
+        return run
+
+    def _kept(self, path: Path, settings: dict[str, Any]) -> Kind | None:
+        """None when there is none, it was cut off, or made otherwise."""
+        try:
+            found = json.loads(path.read_text())
+            same = found["settings"] == json.loads(json.dumps(settings))
+            return self._kind(**found["run"]) if same else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def rewards(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds, updates)"""
+    return np.array([run.rewards for run in runs])
+
+
+def final(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds,) the mean reward of the last tenth of the updates."""
+    table = rewards(runs)
+    return np.asarray(table[:, -max(1, table.shape[1] // 10) :].mean(axis=1))
+
+
+def mean_reward(runs: list[Run]) -> NDArray[np.float64]:
+    """(seeds,) the mean reward over the whole training: what fast learning raises."""
+    return np.asarray(rewards(runs).mean(axis=1))

@@ -1,0 +1,339 @@
+"""Learners whose gradients share a slow output: what rules against staleness are worth there, and what more
+learners cost than they bring.
+
+Learners are functions of (newest weights, rows) that compute for a log-normal time; rows are steps of
+CartPole, played with the weights that a learner takes. Members, server and policies are the SDK's, and every
+datagram goes through the twin, all in virtual time.
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import olaf
+from olaf.elastic import Admission, Carried, Learners, Ledger
+from olaf.policies import Asynchronous, PolicyMaker, Stellaris
+from olaf.transport.virtual import VirtualNetwork
+from olaf.worker import TransmissionControl
+
+from olafctl.control.serving import parameter_server
+from olafctl.queue.registers import DISPOSITIONS, rate_word
+from olafctl.targets.interface import Running, VirtualTime, of_root
+from olafctl.targets.testbeds import load
+from olafctl.testbed.model import Testbed
+from olafctl.wire.layouts import GRADIENT_OFFSET
+from olafctl.wire.modes import Mode
+from olaflab.training.cartpole import ActorCritic, Network
+from olaflab.training.cosim.medium import EngineMedium, address
+
+HIDDEN = 32
+VALUES = Network(3, HIDDEN).size
+SLOTS = 8
+GRADIENT, JITTER = 21e-3, 0.3
+"""Seconds of a gradient, and the deviation of their logarithm."""
+COLD = 2.0
+"""Seconds of a learner's start, and for which one is kept alive: to keep one for as long as a start takes
+never costs more than twice the best choice."""
+PRICE = 3.06 / 3600 / 4
+"""$ of a learner's second."""
+RATE = 0.3
+"""Of plain ascent: with an optimiser that normalises gradients, weights of staleness would cancel."""
+_FLOOR = 0.13
+"""δ_max·d^K ends here, whatever K."""
+_ROUND = 40
+_ROOT, _ALIKE = 3.0, 1e9
+"""v; and one with which all updates weigh alike."""
+_BOUND = 4
+"""Versions for each learner, beyond which the engine drops an update."""
+
+
+@dataclass(frozen=True)
+class System:
+    """What may happen to gradients that wait."""
+
+    name: str
+    mode: Mode
+    policy: Callable[..., Any]
+    engine: bool = False
+    """Whether the engine weighs, by the staleness that it sees."""
+    control: bool = True
+    """Whether workers send with the probability of OLAF §5."""
+    adding: bool = False
+    """Whether a worker adds up its gradients and sends their sum at its share of the output."""
+
+    def make(self, setting: "Setting") -> PolicyMaker:
+        """The server's policy for this training."""
+        rate, learners = RATE * setting.step, setting.learners
+        if self.policy is Asynchronous:
+            return partial(Asynchronous, rate=rate)
+        rounds = max(learners * setting.seconds / GRADIENT / _ROUND, 1.0)
+        root = _ALIKE if self.engine else _ROOT
+        return partial(
+            self.policy, rate=rate, decay=_FLOOR ** (1 / rounds), root=root, round=_ROUND, workers=learners
+        )
+
+
+SYSTEMS = {
+    system.name: system
+    for system in (
+        System("FIFO + Stellaris", Mode.FIFO, Stellaris),
+        System("Olaf + plain", Mode.OLAF, Asynchronous),
+        System("Olaf + Stellaris at the server", Mode.OLAF, Stellaris),
+        System("Olaf + Stellaris in the engine", Mode.OLAF, Stellaris, engine=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One training."""
+
+    system: str
+    learners: int
+    """That there may be."""
+    output: float
+    """Of what they send when all are busy, the share that the output carries."""
+    seconds: float
+    """Virtual."""
+    auto: bool = False
+    """Whether as many learn as the network carries."""
+    step: float = 1.0
+    """The learning rate in units of RATE."""
+    pace: float = 1.0
+    """Of its share of the output, what a worker that adds up uses."""
+    parts: int = 10
+    """Of the time, each with its mean return."""
+
+    @property
+    def rate(self) -> int:
+        """Of the output, in bit/s."""
+        frame = 8 * (GRADIENT_OFFSET + 4 * VALUES)
+        return round(self.learners * frame / GRADIENT * self.output)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one training gave."""
+
+    returns: list[float]
+    """By part of the time: the mean of the episodes that ended in it, of the part before where none did."""
+    gradients: int
+    frames: int
+    """Of the learners' that arrived at the server."""
+    updates: int
+    """Gradients in them."""
+    lost: int
+    """Gradients that the queue dropped or replaced."""
+    staleness: float
+    age: float
+    """Average Age-of-Model in seconds."""
+    admitted: float
+    """Learners that might run, the mean over time."""
+    busy: float
+    """Learner-seconds."""
+    reserved: float
+    """$, as the two that follow: of all learners, busy or not; of invocations; with starts and keep-alive."""
+    invoked: float
+    whole: float
+    weights: str
+    """SHA-256 of those at the end."""
+
+    @property
+    def final(self) -> float:
+        """The mean return over the last fifth of the time."""
+        return float(np.mean(self.returns[-(len(self.returns) // 5) :]))
+
+    @property
+    def mean(self) -> float:
+        """The mean return over all of the time: what fast learning raises."""
+        return float(np.mean(self.returns))
+
+
+class Pacing(TransmissionControl):
+    """Adding up before sending, which needs no device: one update every ``interval`` seconds at most.
+
+    What is late shortens the wait for the next one, so that in the mean a worker sends all that it may.
+    """
+
+    def __init__(self, interval: float, first: float) -> None:
+        """``first``: seconds until the first update may go, so that workers do not send together."""
+        super().__init__(on=False)
+        self._interval, self._next = interval, first
+
+    def draw(self, now: float) -> bool:
+        """Whether the time has come."""
+        if now < self._next:
+            return False
+        self._next = max(self._next + self._interval, now)
+        return True
+
+
+def testbed(learners: int, target: str = "twin") -> Testbed:
+    """One cluster with a member for each learner."""
+    text = f"""
+name: bench-learners
+target: {target}
+engine: {{indices: 8, slots: {SLOTS}, beats: 22, staleness_root: {_ROOT:.0f}, active_window: 1 s}}
+ports:
+  - {{number: 1, name: ps, transport: unix}}
+  - {{number: 2, name: tor, transport: unix}}
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters: [{{count: 1, workers: {learners}, name: learner, port: 2, ip: 10.0.1.1, values: {VALUES}}}]
+"""
+    return load(Path("bench-learners.yaml"), text)
+
+
+def train(running: Running, bed: Testbed, system: System, setting: Setting, seed: int) -> Run:
+    """One training from its beginning. Raises OlafError."""
+    queue = of_root(running.queues)
+    for name, value in (
+        ("mode", system.mode.number),
+        ("rate", rate_word(setting.rate)),
+        ("stale_enable", int(system.engine)),
+        ("stale_bound", _BOUND * setting.learners),
+    ):
+        queue.write(name, value)
+    with closing(running.virtual_time()) as engine:
+        training = _Training(engine, bed, system, setting, seed)
+        training.run()
+        counted = queue.read_all()
+    dropped = [name for name in DISPOSITIONS if name.startswith("dropped_")]
+    return training.result(sum(counted[name] for name in (*dropped, "replaced_worker", "replaced_reward")))
+
+
+class _Training:
+    """Members, learners and server, as events of the network; it runs the learners."""
+
+    def __init__(
+        self, engine: VirtualTime, bed: Testbed, system: System, setting: Setting, seed: int
+    ) -> None:
+        self._network = VirtualNetwork(EngineMedium(engine, bed))
+        self._setting = setting
+        (cluster,) = bed.clusters
+        listen = address(bed.parameter_servers[0])
+        where = f"{listen[0]}:{listen[1]}"
+        self._cluster = cluster.name
+        self._server = parameter_server(bed, where, system.make(setting), port=self._network.port(listen))
+        self._random = np.random.default_rng((seed, 1))
+        first = Network(3, HIDDEN).begin(self._random).astype(np.float32)
+        self._weights = [first.copy() for _ in cluster.workers]
+        """Those that each member has."""
+        self._ends = [
+            olaf.Worker(where, VALUES, segments=cluster.segments, epoch=cluster.epoch, seed=number,
+                        control=system.control, port=self._network.port(address(worker)))
+            for number, worker in enumerate(cluster.workers)
+        ]  # fmt: skip
+        for end in self._ends:
+            end.begin(first)
+        self._adding = system.adding
+        self._rows = deque(
+            ActorCritic(1000 * seed + number, HIDDEN) for number, _ in enumerate(cluster.workers)
+        )
+        """Environments whose rows no learner has."""
+        self._returns: list[list[float]] = [[] for _ in range(setting.parts)]
+        self._gradients, self._begin = 0, 0.0
+        self._admission = Admission(setting.learners, cluster.segments)
+        self._admitted, self._since, self._held = setting.learners, 0.0, 0.0
+
+    def run(self) -> None:
+        """Until the time is over and what is on its way has arrived."""
+        number = self._setting.learners
+        self._network.run(10.0, lambda: all(end.begun for end in self._ends))
+        self._ledger = Ledger(PRICE, number, self._network.time + COLD)
+        self._learners = Learners(
+            self, self._take, lambda: None, lambda result: None, self._ledger, lambda: self._network.time,
+            number, keep_alive=COLD,
+        )  # fmt: skip
+        self._learners.prewarm(number)
+        self._begin = self._since = self._network.time + COLD
+        if self._adding:
+            self._pace()
+        self._network.run(self._begin)
+        self._learners.wake()
+        self._network.run(self._begin + self._setting.seconds)
+
+    def _pace(self) -> None:
+        interval = GRADIENT / self._setting.output / self._setting.pace
+        for number, end in enumerate(self._ends):
+            end.control = Pacing(interval, self._begin + interval * number / len(self._ends))
+
+    def start(self, slot: int) -> None:
+        """Runner."""
+        self._network.at(self._network.time + COLD, partial(self._started, slot))
+
+    def give(self, slot: int, weights: Any, rows: ActorCritic) -> None:
+        """Runner: its member has the newest weights."""
+        own = self._weights[slot]
+        for block in self._ends[slot].poll():
+            own[block.place] = block.values
+        gradient = rows.gradient(own.astype(np.float64), 0)
+        seconds = GRADIENT * float(self._random.lognormal(0, JITTER))
+        self._network.at(self._network.time + seconds, partial(self._done, slot, rows, gradient))
+
+    def stop(self, slot: int) -> None:
+        """Runner: nothing is left of one that has no rows."""
+
+    def _started(self, slot: int) -> None:
+        self._learners.ready(slot)
+
+    def _take(self) -> ActorCritic | None:
+        return self._rows.popleft() if self._rows else None
+
+    def _done(self, slot: int, rows: ActorCritic, gradient: Any) -> None:
+        end, now = self._ends[slot], self._network.time
+        if now > self._begin + self._setting.seconds:
+            return
+        parts = self._setting.parts
+        part = min(int((now - self._begin) / self._setting.seconds * parts), parts - 1)
+        ended, self._gradients = rows.poles.returns, self._gradients + 1
+        self._returns[part] += ended
+        self._admission.chance(end.probability)
+        end.offer((-gradient).astype(np.float32), float(np.mean(ended)) if ended else 0.0)
+        ended.clear()
+        self._rows.append(rows)
+        self._admit()
+        self._learners.finished(slot, None)
+        self._tick()
+
+    def _admit(self) -> None:
+        if not self._setting.auto:
+            return
+        counters = self._server.counters(self._cluster)
+        carried = Carried(counters.received, counters.updates, counters.staleness.total)
+        number = self._admission.look(carried)
+        if number != self._admitted:
+            self._account(number)
+            self._learners.admit(number)
+
+    def _account(self, number: int) -> None:
+        self._held += self._admitted * (self._network.time - self._since)
+        self._admitted, self._since = number, self._network.time
+
+    def _tick(self) -> None:
+        due = self._learners.tick()
+        if due is not None:
+            self._network.at(due, self._learners.tick)
+
+    def result(self, lost: int) -> Run:
+        """Of the training that is over."""
+        now = self._network.time
+        self._account(self._admitted)
+        self._learners.close()
+        report = self._ledger.report(now)
+        counters = self._server.counters(self._cluster)
+        weights, age = self._server.weights(self._cluster), self._server.age_of_model(self._cluster)
+        assert weights is not None
+        returns: list[float] = []
+        for part in self._returns:
+            returns.append(float(np.mean(part)) if part else returns[-1] if returns else 0.0)
+        return Run(
+            returns, self._gradients, counters.received, counters.updates, lost,
+            counters.staleness.mean or 0.0, age or 0.0, self._held / (now - self._begin), report.busy,
+            report.reserved, report.invoked, report.whole, hashlib.sha256(weights.tobytes()).hexdigest(),
+        )  # fmt: skip

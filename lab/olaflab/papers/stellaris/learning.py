@@ -1,0 +1,119 @@
+"""A training: rows are played, and learners make gradients of them in virtual time.
+
+So a run repeats exactly, whatever the machine does meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from olaf.torch import flat
+from olaf.torch.importance import SMALL, clipped, truncated
+from olaf.transport.segments import Vector
+
+from olaflab.papers.stellaris.play import Actors, Agent, Rows, weights_of
+from olaflab.papers.stellaris.rules import RATE, Rule, Scale
+from olaflab.papers.stellaris.timeline import Timeline, limits
+
+_LAST = 3
+"""Rounds over which the final reward is a mean."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one training gave."""
+
+    rule: str
+    seed: int
+    rewards: tuple[float, ...]
+    """Mean return of each round's episodes; of the round before where none ended."""
+    steps: int
+    staleness: float
+    small: float
+    """Share of rows whose importance weight was below 0.1."""
+    seconds: float
+    """Virtual."""
+    reserved: float
+    invoked: float
+    whole: float
+    """$: all learners reserved; invocations alone; with cold starts and keep-alive."""
+    moved: tuple[float, ...] = ()
+    """KL of each round's policy from the one before, a mean over the round's rows; empty unless requested."""
+
+    def reward(self, rounds: int | None = None) -> float:
+        """The mean reward of the last rounds, or of the last of the first so many."""
+        rewards = self.rewards[:rounds]
+        return float(np.mean(rewards[-_LAST:])) if rewards else float("nan")
+
+
+def run(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> Run:
+    """Train once; ``moves`` asks for how far the policy moves."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    actors = Actors(environment, scale.actors, seed)
+    try:
+        return _Training(rule, seed, scale, actors).run(rounds, moves)
+    finally:
+        actors.close()
+
+
+class _Training:
+    """An agent, its rows and what it learns of them."""
+
+    def __init__(self, rule: Rule, seed: int, scale: Scale, actors: Actors) -> None:
+        self._rule, self._seed, self._scale, self._actors = rule, seed, scale, actors
+        self._agent = Agent(*actors.sizes)
+        self._parameters = list(self._agent.parameters())
+        policy = rule.make(weights_of(self._agent), rate=RATE, optimizer="adam")
+        self._timeline = Timeline(rule, seed, scale, policy)
+        self._small: list[float] = []
+        self._rows: Rows
+
+    def run(self, rounds: int, moves: bool) -> Run:
+        timeline = self._timeline
+        rewards, moved = [float("nan")], []
+        for most in limits(self._rule, self._seed, rounds, self._scale):
+            flat.write(self._parameters, timeline.policy.weights)
+            self._rows, ended = self._actors.play(self._agent, self._scale.steps)
+            timeline.play()
+            before = self._policy()
+            timeline.learn(self._gradient, most)
+            rewards.append(float(np.mean(ended)) if ended else rewards[-1])
+            if moves:
+                flat.write(self._parameters, timeline.policy.weights)
+                away = torch.distributions.kl_divergence(before, self._policy())
+                moved.append(float(away.mean()))
+        report = timeline.report()
+        mean = timeline.staleness.mean or 0.0
+        small = float(np.mean(self._small)) if self._small else 0.0
+        return Run(self._rule.name, self._seed, tuple(rewards[1:]), timeline.version, mean, small,
+                   timeline.now, report.reserved, report.invoked, report.whole, tuple(moved))  # fmt: skip
+
+    def _policy(self) -> Any:
+        """Of the round's rows; it stays as it is when the parameters move."""
+        with torch.no_grad():
+            found = self._agent.policy(self._rows.observations).base_dist
+            normal = torch.distributions.Normal(found.loc.clone(), found.scale.clone())
+        return torch.distributions.Independent(normal, 1)
+
+    def _gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
+        """Ascending, of PPO's loss at these weights; ``others`` are what other learners compute with."""
+        rows, bound = self._rows.part(torch.from_numpy(part)), self._rule.rho
+        logs = []
+        for each in others if bound is not None else ():
+            flat.write(self._parameters, each)
+            with torch.no_grad():
+                logs.append(self._agent.log_prob(rows))
+        flat.write(self._parameters, weights)
+        own = self._agent.log_prob(rows)
+        ratio = truncated(own, rows.behaviour, logs, float("inf") if bound is None else bound)
+        if bound is not None:
+            self._small.append(float((ratio.detach() < SMALL).float().mean()))
+        advantages = (rows.advantages - rows.advantages.mean()) / (rows.advantages.std() + 1e-8)
+        error = (self._agent.values(rows.observations) - rows.returns).square().mean()
+        self._agent.zero_grad()
+        (clipped(ratio, advantages) + 0.5 * error).backward()
+        torch.nn.utils.clip_grad_norm_(self._parameters, 0.5)
+        return -flat.read([parameter.grad for parameter in self._parameters])

@@ -1,0 +1,120 @@
+"""The paper's figures, each from the trainings that it needs; finished ones are kept or given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from olaflab.papers.stellaris import comparison, virtual
+from olaflab.papers.stellaris.compare import curves
+from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS, Rule, Scale, rules, settings
+from olaflab.papers.summary import Summary
+
+if TYPE_CHECKING:
+    from olaflab.papers.stellaris.learning import Run
+
+OF_6 = (STELLARIS, EQUAL, PPO)
+OF_3 = (2, 4, 8)
+"""Learners of figure 3c."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is compared, on what."""
+
+    environment: str
+    learners: int
+    rounds: int
+    seeds: int
+    log: Callable[[str], None]
+
+    @property
+    def scale(self) -> Scale:
+        """Of all trainings."""
+        return Scale.of(self.environment)
+
+    def figure(self, part: str) -> Summary:
+        """The figure of this name."""
+        return {
+            "fig2": self.fig2, "fig3": self.fig3, "fig6": self.fig6, "fig8": self.fig8,
+            "fig11": self.fig11, "fig13": self.fig13, "fig14": self.fig14,
+        }[part]()  # fmt: skip
+
+    def fig2(self) -> Summary:
+        """Asynchrony and serverless, each switched off."""
+        return virtual.switches(self.rounds, self.seeds)
+
+    def fig3(self) -> Summary:
+        """Learning time, staleness, and how far policies move."""
+        many = {f"async, {learners} learners": self._named("async", learners) for learners in OF_3}
+        still, ours = self._named("synchronous", 1), self._named(STELLARIS, 8)
+        every = {"synchronous": still, **many, "stellaris, 8 learners": ours}
+        found = self._train(every, moves=True)
+        return virtual.staleness(self.rounds, self.seeds, found)
+
+    def fig6(self) -> Summary:
+        """Stellaris and PPO."""
+        return self._compared("Figure 6: Stellaris and PPO", OF_6)
+
+    def fig8(self) -> Summary:
+        """Costs."""
+        return virtual.money(self.learners, self.rounds, self.seeds)
+
+    def fig11(self) -> Summary:
+        """All rules."""
+        return self._compared("Figure 11: rules against staleness", ())
+
+    def fig13(self) -> Summary:
+        """Stellaris' settings."""
+        own = self._named(STELLARIS, self.learners)
+        more = settings(self.learners, self.rounds, self.scale)
+        every = {rule.name: rule for rule in (own, *(rule for group in more.values() for rule in group))}
+        found = self._train(every)
+        made = curves(found, list(every.values()), self.rounds, self.scale)
+        return comparison.of_settings(made, self._settings())
+
+    def fig14(self) -> Summary:
+        """Shares of a round."""
+        from olaflab.papers.stellaris import shares
+
+        return shares.measure(self.environment, self.learners, self.rounds, self.scale, 30)
+
+    def _compared(self, title: str, names: Sequence[str]) -> Summary:
+        every = rules(self.learners, self.rounds, self.scale)
+        known = {rule.name: rule for rule in every if rule.name in names or not names}
+        made = curves(self._train(known), list(known.values()), self.rounds, self.scale)
+        many = f"{self.learners} learners, {self.seeds} seeds; means ± 95 %"
+        title = f"{title}, {self.environment}, {many}"
+        return comparison.of_rules(title, made, self._settings())
+
+    def _named(self, name: str, learners: int) -> Rule:
+        (rule,) = [each for each in rules(learners, self.rounds, self.scale) if each.name == name]
+        return rule
+
+    def _settings(self) -> dict[str, Any]:
+        scale = self.scale
+        return {
+            "environment": self.environment, "learners": self.learners, "rounds": self.rounds,
+            "seeds": self.seeds, "actors": scale.actors, "steps": scale.steps, "epochs": scale.epochs,
+            "gradients a round": scale.epochs * scale.parts,
+        }  # fmt: skip
+
+    def _train(self, every: Mapping[str, Rule], moves: bool = False) -> "dict[str, list[Run]]":
+        """Every seed of every rule; seed by seed, so that what is interrupted has all rules of some.
+
+        Raises ImportError where a package is missing.
+        """
+        from olaflab.papers.stellaris.kept import Asked
+
+        found: dict[str, list[Run]] = {name: [] for name in every}
+        total, done, made, spent = self.seeds * len(every), 0, 0, 0.0
+        for seed in range(self.seeds):
+            for name, rule in every.items():
+                done, began = done + 1, monotonic()
+                request = Asked(rule, seed, self.rounds, self.environment, self.scale, moves)
+                run, new = request.found()
+                made, spent = made + new, spent + new * (monotonic() - began)
+                found[name].append(run)
+                left = f", at most {spent / made * (total - done) / 60:.0f} min left" if made else ""
+                self.log(f"{name}, seed {seed}: reward {run.reward():.1f}; {done} of {total}{left}")
+        return found

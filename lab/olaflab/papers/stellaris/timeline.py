@@ -1,0 +1,127 @@
+"""Learners in virtual time: with which weights they compute, how stale that is, what it takes and costs.
+
+Each learner takes the newest weights, computes for a log-normal time, and gives its gradient to the server's
+policy. None of that depends on what is learnt, so a run without learning has the same times as one with it.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from olaf.elastic import Ledger
+from olaf.elastic.ledger import Report
+from olaf.policies import Outcome, Policy, Update
+from olaf.server.staleness import Staleness
+from olaf.transport.segments import Vector
+
+from olaflab.papers.stellaris.rules import Rule, Scale
+
+COLD = 2.0
+"""Seconds of a learner's start."""
+PRICE = 3.06 / 3600 / 4
+"""$ of a learner's second: four on a GPU's machine (Stellaris §VIII-A)."""
+
+Gradient = Callable[[Any, Vector, Sequence[Vector]], Vector]
+"""Of these numbers of rows, at these weights, while other learners compute with those."""
+
+
+class Timeline:
+    """One server, its learners, and their time."""
+
+    def __init__(self, rule: Rule, seed: int, scale: Scale, policy: Policy) -> None:
+        self.policy, self.scale = policy, scale
+        self.version, self.now = 0, 0.0
+        self.staleness, self.lags = Staleness(), list[int]()
+        self._rule = rule
+        self._random = np.random.default_rng(seed)
+        self._ledger = Ledger(PRICE, rule.learners)
+        self._ledger.started(COLD * rule.learners)
+
+    def play(self) -> None:
+        """Actors play a round's rows, and learners are kept for them."""
+        seconds = self.scale.steps * self.scale.act
+        self.now += seconds
+        self._ledger.kept(seconds * self._rule.learners)
+
+    def learn(self, gradient: Gradient, most: int | None = None) -> None:
+        """All gradients of a round, at most so many: a learner takes the next part as soon as it is free."""
+        parts = islice(self._parts(), most)
+        busy: list[tuple[float, int, int, Vector, Any]] = []
+        invocations = [self._ledger.begin(slot, self.now) for slot in range(self._rule.learners)]
+        for slot in range(self._rule.learners):
+            self._begin(busy, slot, next(parts, None))
+        while busy:
+            self._tick(busy[0][0])
+            self.now, slot, version, weights, part = heapq.heappop(busy)
+            found = gradient(part, weights, [each for _, _, _, each, _ in busy])
+            lag = self.version - version
+            self.lags.append(lag)
+            self.staleness.add([lag], 1)
+            update = Update(found, 1, 0.0, (f"10.0.0.{slot + 1}", 1), range(1), [lag])
+            [(outcome, _)] = self.policy.take(update, self.now)
+            self.version += outcome is Outcome.APPLIED
+            invocations[slot].batches += 1
+            following = next(parts, None)
+            self._begin(busy, slot, following)
+            if following is None:
+                invocations[slot].end = self.now
+        for invocation in invocations:
+            self._ledger.kept(self.now - (invocation.end or self.now))
+        self._tick(float("inf"))  # a round's last group does not wait for the next one's rows
+
+    def report(self) -> Report:
+        """What learners cost until now."""
+        return self._ledger.report(self.now)
+
+    def _parts(self) -> Iterator[Any]:
+        for _ in range(self.scale.epochs):
+            order = self._random.permutation(self.scale.rows)
+            yield from np.array_split(order, self._rule.parts or self.scale.parts)
+
+    def _begin(self, busy: list[Any], slot: int, part: Any) -> None:
+        if part is not None:
+            seconds = self.scale.gradient(len(part)) * self._random.lognormal(0, self.scale.jitter)
+            heapq.heappush(busy, (self.now + seconds, slot, self.version, self.policy.weights.copy(), part))
+
+    def _tick(self, until: float) -> None:
+        due = self.policy.due()
+        if due is not None and due <= until:
+            self.version += len(self.policy.tick(due))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A run without what is learnt."""
+
+    steps: tuple[int, ...]
+    """Of the optimiser, by round."""
+    ends: tuple[float, ...]
+    """Of rounds, in virtual seconds."""
+    lags: tuple[int, ...]
+    """Staleness of each gradient, in order."""
+    report: Report
+
+
+def timed(rule: Rule, seed: int, rounds: int, scale: Scale) -> Timed:
+    """The times of a training, whatever it learns."""
+    timeline = Timeline(rule, seed, scale, rule.make(np.zeros(1, np.float32)))
+    steps, ends = [0], []
+    for most in limits(rule, seed, rounds, scale):
+        timeline.play()
+        timeline.learn(_nothing, most)
+        steps.append(timeline.version)
+        ends.append(timeline.now)
+    each = np.diff(steps).tolist()
+    return Timed(tuple(each), tuple(ends), tuple(timeline.lags), timeline.report())
+
+
+def limits(rule: Rule, seed: int, rounds: int, scale: Scale) -> Sequence[int | None]:
+    """The most optimiser steps of each round."""
+    return [None] * rounds if rule.like is None else timed(rule.like, seed, rounds, scale).steps
+
+
+def _nothing(part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
+    return np.zeros(1, np.float32)

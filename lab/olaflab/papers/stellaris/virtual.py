@@ -1,0 +1,262 @@
+"""Figures 2, 3 and 8: time, use, staleness and costs, which need no learning; and how far policies move."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from olafctl import plotting
+from olaflab import pictures
+from olaflab.papers.figure import Points, Table
+from olaflab.papers.stellaris.compare import SHARED, contradicted, shared, shown, verdict
+from olaflab.papers.stellaris.rules import PPO, STELLARIS, Rule, Scale, rules
+from olaflab.papers.stellaris.timeline import COLD, Timed, timed
+from olaflab.papers.summary import Summary, estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from olaflab.papers.stellaris.learning import Run
+
+ACTOR = 4.896 / 3600 / 128
+"""$ of an actor's second (Stellaris §VIII-A)."""
+WHOLE = Scale(actors=128, steps=1024)
+"""Stellaris §II-C: 128 actors × 1024 steps, a gradient of a quarter of the rows."""
+LEARNERS, ACTORS = (2, 4, 6, 8), (8, 16, 24, 32)
+"""Of figure 3."""
+_SERVERFUL = SHARED["synchronous"]
+ENVIRONMENTS = ("Hopper-v5", "Walker2d-v5", "Humanoid-v5")
+
+
+@dataclass(frozen=True)
+class Costs:
+    """$ of a training, learners' and actors' side by side; by three ways to count."""
+
+    reserved: tuple[float, float]
+    """All slots, all the time."""
+    invoked: tuple[float, float]
+    """What runs, as the paper counts."""
+    whole: tuple[float, float]
+    """And cold starts, and what is kept alive meanwhile."""
+
+    def sums(self) -> tuple[float, float, float]:
+        """Of both."""
+        return sum(self.reserved), sum(self.invoked), sum(self.whole)
+
+
+def costs(times: Timed, scale: Scale, rounds: int) -> Costs:
+    """Of a run's learners, and of its actors, which play a part of the time."""
+    second, report = scale.actors * ACTOR, times.report
+    playing, all_of_it = rounds * scale.steps * scale.act * second, times.ends[-1] * second
+    return Costs(
+        (report.reserved, all_of_it),
+        (report.invoked, playing),
+        (report.whole, all_of_it + COLD * second),
+    )
+
+
+def switches(rounds: int, seeds: int) -> Summary:
+    """Figure 2: asynchrony and on-demand learners, each switched off; time and cost alone."""
+    known = {rule.name: rule for rule in rules(4, rounds, WHOLE)}
+    ways = {
+        _SERVERFUL: [shared(seed, rounds, WHOLE, 4) for seed in range(seeds)],
+        "async": [timed(known["async"], seed, rounds, WHOLE) for seed in range(seeds)],
+    }
+    rows = []
+    for name, runs in ways.items():
+        seconds = _rounded(np.mean([each.ends[-1] for each in runs]))
+        reserved, invoked, whole = np.mean([costs(each, WHOLE, rounds).sums() for each in runs], axis=0)
+        for kind, cost in (("reserved", reserved), ("on demand", invoked), ("on demand, all told", whole)):
+            rows.append((name, kind, seconds, _rounded(cost)))
+    first = rows[0][3]
+    lines = [(*row, f"{100 * (row[3] / first - 1):+.1f} %") for row in rows]
+    heads = ("learners", "paid", "seconds", "$", "of the first")
+    holds = {
+        "on demand costs less than reserved, as the paper counts": all(
+            lines[at + 1][3] < lines[at][3] for at in range(0, len(lines), 3)
+        ),
+        "on demand costs less than reserved, with cold starts and keep-alive": all(
+            lines[at + 2][3] < lines[at][3] for at in range(0, len(lines), 3)
+        ),
+    }
+    settings = {"rounds": rounds, "seeds": seeds, "actors": 128, "steps": 1024, "learners": 4}
+
+    return Summary("Figure 2: each of async and serverless switched off; time and cost",
+                  settings, heads, lines, holds, heads, lines, (), _false(holds))  # fmt: skip
+
+
+def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> Summary:
+    """Figure 3: (a) learning time and use of learners, (b) staleness, (c) how far policies move."""
+    time, used = {}, {}
+    for actors in ACTORS:
+        for learners in LEARNERS:
+            scale = Scale(actors=actors, parts=actors // 4)  # of 1024 rows each
+            runs = [timed(rules(learners, rounds, scale)[1], seed, rounds, scale) for seed in range(seeds)]
+            playing = scale.steps * scale.act
+            time[learners, actors] = float(np.mean([run.ends[-1] / rounds - playing for run in runs]))
+            used[learners, actors] = float(
+                np.mean([run.report.busy / (run.ends[-1] * learners) for run in runs])
+            )
+    lags: dict[str, list[int]] = {}
+    for learners in (*LEARNERS, 16):
+        lags[f"async, {learners} learners"] = _lags(rules(learners, rounds, Scale())[1], rounds, seeds)
+    lags["stellaris, 8 learners"] = _lags(rules(8, rounds, Scale())[4], rounds, seeds)
+    rows = [
+        (learners, *(f"{time[learners, actors]:.3f} s, {used[learners, actors]:.0%}" for actors in ACTORS))
+        for learners in LEARNERS
+    ]
+    spread = Table(
+        "(b) Staleness of gradients", ("", "mean", "median", "95 %", "largest"),
+        [[name, f"{np.mean(each):.2f}", *(f"{at:.0f}" for at in np.quantile(each, (0.5, 0.95, 1)))]
+         for name, each in lags.items()],
+    )  # fmt: skip
+    holds = {
+        "learning takes less time with more learners": all(
+            time[more, actors] < time[less, actors] for less, more in _steps() for actors in ACTORS
+        ),
+        "learners are used less where there are more": all(
+            used[more, actors] < used[less, actors] for less, more in _steps() for actors in ACTORS
+        ),
+        "staleness grows with learners": bool(
+            np.all(np.diff([np.mean(each) for each in list(lags.values())[:-1]]) > 0)
+        ),
+    }
+    far, moved = _moved(moves)
+    points: list[Sequence[Any]] = [
+        *(("3a seconds", learners, actors, value) for (learners, actors), value in time.items()),
+        *(("3a use", learners, actors, value) for (learners, actors), value in used.items()),
+        *(("3b", name, lag, count) for name, each in lags.items()
+          for lag, count in sorted(Counter(each).items())),
+        *(("3c", name, run.seed, float(np.mean(run.moved))) for name, runs in moves.items() for run in runs),
+    ]  # fmt: skip
+    settings = {"rounds": rounds, "seeds": seeds, "steps": 256, "seeds of 3c": len(moves["synchronous"])}
+
+    return Summary("Figure 3a: learning time of a round and use of learners, pure async",
+        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**holds, **shown(moved)},
+        ("figure", "what", "of", "value"), points, (spread, far), _false(holds) + contradicted(moved),
+    )  # fmt: skip
+
+
+def money(learners: int, rounds: int, seeds: int) -> Summary:
+    """Figure 8: three costs of each rule and environment."""
+    rows: list[Sequence[Any]] = []
+    first: dict[str, tuple[float, float, float]] = {}
+    for environment in ENVIRONMENTS:
+        scale = Scale.of(environment)
+        for name, runs in _all(learners, rounds, seeds, scale):
+            found = [costs(each, scale, rounds).sums() for each in runs]
+            mean: tuple[float, float, float] = tuple(np.mean(found, axis=0).tolist())
+            first.setdefault(environment, mean)
+            seconds = _rounded(np.mean([each.ends[-1] for each in runs]))
+            against = [f"{100 * (cost / first[environment][0] - 1):+.0f} %" for cost in mean]
+            rows.append((environment, name, seconds, *(_rounded(cost) for cost in mean), *against))
+    heads = ("environment", "rule", "seconds", "$ reserved", "$ invoked", "$ with cold and keep-alive",
+             "reserved", "invoked", "with cold and keep-alive")  # fmt: skip
+    holds = {}
+    for environment in ENVIRONMENTS:
+        cost = {row[1]: row for row in rows if row[0] == environment}
+        for other in (_SERVERFUL, SHARED[PPO]):
+            for column, how in ((4, "as the paper counts"), (5, "with cold starts and keep-alive")):
+                less = 100 * (1 - cost[STELLARIS][column] / cost[other][3])
+                what = f"on demand Stellaris costs less than reserved {other}, {how}: by {less:.0f} %"
+                holds[f"{environment}: {what}"] = less > 0
+    settings = {"learners": learners, "rounds": rounds, "seeds": seeds, "actors": Scale.actors}
+
+    title = f"Figure 8: $ of a training (async, SSP, SoftSync: as Stellaris); shares of {_SERVERFUL}"
+    return Summary(title, settings, heads, rows, holds, heads, rows, (), _false(holds))
+
+
+def draw_switches(points: Points, drawing: "Drawing") -> None:
+    """Figure 2: what each way costs."""
+    axes = drawing.subplots(1, 1)
+    rows = points["rows"]
+    names = [f"{learners}\n{paid}" for learners, paid, *_ in rows]
+    axes.bar(names, [row[3] for row in rows], color=[plotting.COLOURS[n // 3] for n in range(len(rows))])
+    axes.set(ylabel="$ of learners and actors")
+    axes.tick_params(axis="x", labelsize=7)
+
+
+def draw_staleness(points: Points, drawing: "Drawing") -> None:
+    """Figure 3: learning time, staleness, and how far policies move."""
+    left, middle, right = drawing.subplots(1, 3)
+    for axes, part in ((left, "3a seconds"), (middle, "3b")):
+        for number, (name, along, values) in enumerate(_part(points, part)):
+            shares = values / values.sum() if part == "3b" else values
+            label = f"{name} learners" if part == "3a seconds" else name
+            line = plotting.LINES[number % 4]
+            axes.plot(along, shares, line, color=plotting.COLOURS[number], label=label)
+    for number, (name, _, values) in enumerate(_part(points, "3c")):
+        right.plot([number] * len(values), values, "o", color=plotting.COLOURS[number], label=name)
+    left.set(xlabel="actors", ylabel="virtual seconds of learning a round", title="(a)")
+    middle.set(xlabel="staleness, versions", ylabel="share of gradients", title="(b)", xlim=(0, 40))
+    right.set(xticks=[], ylabel="KL from the policy before, a seed each", title="(c)", yscale="log")
+    for axes in (left, middle, right):
+        axes.legend(fontsize=7)
+        axes.grid(alpha=0.3)
+
+
+def _part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
+    """Each curve of a part: its name, and its points along and up."""
+    columns = points["columns"]
+    its = columns["figure"] == part
+    for name in dict.fromkeys(columns["what"][its].tolist()):
+        own = its & (columns["what"] == name)
+        yield name, columns["of"][own].astype(float), columns["value"][own].astype(float)
+
+
+def draw_money(points: Points, drawing: "Drawing") -> None:
+    """Figure 8: three costs of each rule and environment."""
+    for axes, environment in zip(drawing.subplots(1, 3, sharey=True), ENVIRONMENTS, strict=True):
+        mine = [row for row in points["rows"] if row[0] == environment]
+        for number, kind in enumerate(("reserved", "invoked", "with cold and keep-alive")):
+            places = np.arange(len(mine)) + (number - 1) * 0.27
+            costs = [row[3 + number] for row in mine]
+            axes.barh(places, costs, 0.27, label=kind, color=plotting.COLOURS[number])
+        axes.set_yticks(range(len(mine)), [row[1] for row in mine], fontsize=8)
+        axes.set(xlabel="$ of learners and actors", title=environment)
+    pictures.legend(drawing, axes)
+
+
+def _false(holds: Mapping[str, bool]) -> list[str]:
+    """What is computed alike in every run needs no interval: it holds or is contradicted."""
+    return [statement for statement, met in holds.items() if not met]
+
+
+def _all(learners: int, rounds: int, seeds: int, scale: Scale) -> Iterator[tuple[str, list[Timed]]]:
+    for rule in rules(learners, rounds, scale):
+        if rule.name in SHARED:
+            over = [shared(seed, rounds, scale, learners, rule.parts) for seed in range(seeds)]
+            yield SHARED[rule.name], over
+        if rule.name in (*SHARED, STELLARIS):
+            yield rule.name, [timed(rule, seed, rounds, scale) for seed in range(seeds)]
+
+
+def _lags(rule: Rule, rounds: int, seeds: int) -> list[int]:
+    return [lag for seed in range(seeds) for lag in timed(rule, seed, rounds, Scale()).lags]
+
+
+def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]:
+    """Figure 3c's table, and the verdicts on its statements."""
+    means = {name: np.array([np.mean(run.moved) for run in runs]) for name, runs in moves.items()}
+    still, rows, verdicts = means["synchronous"], [], {}
+    for name, each in means.items():
+        away = estimate(1e3 * (each - still[: len(each)]))
+        rows.append(
+            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"]
+        )
+        if name.startswith("async"):
+            statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
+            verdicts[statement] = verdict(away)
+    title = "(c) KL of each round's policy from the one before, in 10⁻³"
+    return Table(title, ("", "KL", "minus synchronous"), rows), verdicts
+
+
+def _steps() -> list[tuple[int, int]]:
+    return list(pairwise(LEARNERS))
+
+
+def _rounded(value: Any) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,205 @@
+"""What an update costs with the SDK, with a parameter server over gRPC, and with gloo's all-reduce.
+
+CPU time with the kernel's part, over loopback, between processes of their own. The gRPC server is what one
+writes first: a unary call carries the reward and the gradient as bytes, the answer the weights. gloo's
+all-reduce is a round of two members; it has no server, and no worker that may be late.
+"""
+
+import multiprocessing
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import grpc
+import numpy as np
+from olaf.doctor.measure import MODELS, WINDOW, without_blas_threads
+from olaf.doctor.measure import measure as measure_olaf
+
+from olafswitch.errors import OlafError, Problem
+
+_METHOD = "/bench.ParameterServer/Update"
+_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
+_REWARD = struct.Struct("<f")
+_RATE = np.float32(1e-9)
+_TIMEOUT = 120.0
+"""Seconds a call or a process may take before the measurement is given up."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds for one update of ``values`` values."""
+
+    values: int
+    name: str
+    worker: float
+    """Of the worker's whole process."""
+    server: float | None
+    """Of the server's; None where there is none."""
+
+
+def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[Cost]:
+    """``updates`` of the small model and a tenth of them of the large one, ``rounds`` times in turn.
+
+    Olaf's and gRPC's begin after a tenth as many that do not count. Medians of the rounds are given. gloo
+    is left out where torch is not installed. Raises OlafError when a process does not answer.
+    """
+    for values in MODELS:
+        count = max(WINDOW, updates // (1 if values < 10_000 else 10))
+        ways: dict[str, Callable[[int, int], Cost]] = {"olaf": _olaf, "gRPC": _grpc}
+        if _has_torch():
+            ways["gloo all-reduce"] = _gloo
+        measured: dict[str, list[Cost]] = {name: [] for name in ways}
+        for turn in range(rounds):
+            for name, measure in ways.items():
+                progress(f"{values} values, {name}, round {turn + 1} of {rounds}")
+                measured[name].append(measure(values, count))
+        for several in measured.values():
+            yield _median(several)
+
+
+def _median(rounds: list[Cost]) -> Cost:
+    """The worker's and the server's, each by itself: one may cost much in a round and not the other."""
+    served = [cost.server for cost in rounds if cost.server is not None]
+    return replace(
+        rounds[0],
+        worker=median(cost.worker for cost in rounds),
+        server=median(served) if served else None,
+    )
+
+
+def _olaf(values: int, updates: int) -> Cost:
+    try:
+        cost = measure_olaf(values, "plain", updates)
+    except RuntimeError as error:
+        raise OlafError(Problem(str(error), "olaf.doctor.measure")) from error
+    return Cost(values, "olaf", cost.worker, cost.server)
+
+
+def _grpc(values: int, updates: int) -> Cost:
+    with _process(_serve, values) as connection:
+        port = _received(connection)
+        with grpc.insecure_channel(f"127.0.0.1:{port}", options=_OPTIONS) as channel:
+            update = channel.unary_unary(_METHOD)
+            gradient = np.full(values, 1e-3, np.float32)
+
+            def send(count: int) -> None:
+                for number in range(0, count, WINDOW):
+                    waiting = [
+                        update.future(_request(gradient, number + step), timeout=_TIMEOUT)
+                        for step in range(WINDOW)
+                    ]
+                    for answer in waiting:
+                        weights = np.frombuffer(answer.result(), np.float32)
+                        assert weights.shape == (values,)
+
+            send(max(WINDOW, updates // 10))
+            server_before, received_before = _answer(connection, "count")
+            begun = time.process_time()
+            send(updates)
+            worker = time.process_time() - begun
+        server_after, received_after = _answer(connection, "stop")
+    served = (server_after - server_before) / (received_after - received_before)
+    return Cost(values, "gRPC", worker / updates, served)
+
+
+def _answer(server: Connection, what: str) -> tuple[float, int]:
+    """CPU seconds of the server's process so far, and the updates it received."""
+    server.send(what)
+    seconds, received = _received(server)
+    return seconds, received
+
+
+def _request(gradient: "np.ndarray[Any, np.dtype[np.float32]]", number: int) -> bytes:
+    return _REWARD.pack(number) + gradient.tobytes()
+
+
+def _serve(connection: Connection, values: int) -> None:
+    weights, received = np.zeros(values, np.float32), 0
+
+    def update(request: bytes, context: grpc.ServicerContext) -> bytes:
+        nonlocal weights, received
+        received += 1
+        weights += _RATE * np.frombuffer(request, np.float32, offset=_REWARD.size)
+        return weights.tobytes()
+
+    server = grpc.server(futures.ThreadPoolExecutor(1), options=_OPTIONS)
+    handler = grpc.unary_unary_rpc_method_handler(update)
+    service, method = _METHOD[1:].split("/")
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    connection.send(port)
+    while True:
+        wanted = connection.recv()
+        connection.send((time.process_time(), received))
+        if wanted == "stop":
+            break
+    server.stop(None).wait()
+
+
+def _has_torch() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("torch") is not None
+
+
+def _gloo(values: int, updates: int) -> Cost:
+    with tempfile.TemporaryDirectory() as folder:
+        meeting = Path(folder) / "gloo"
+        with (
+            _process(_reduce, meeting, 1, values, updates) as other,
+            _process(_reduce, meeting, 0, values, updates) as one,
+        ):
+            both = [_received(other), _received(one)]
+    return Cost(values, "gloo all-reduce", sum(both) / 2 / updates, None)
+
+
+def _reduce(connection: Connection, meeting: Path, rank: int, values: int, rounds: int) -> None:
+    import torch
+    import torch.distributed
+
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=2)
+    gradient = torch.full((values,), 1e-3)
+    torch.distributed.all_reduce(gradient)
+    begun = time.process_time()
+    for _ in range(rounds):
+        gradient.fill_(1e-3)
+        torch.distributed.all_reduce(gradient)
+    connection.send(time.process_time() - begun)
+    torch.distributed.destroy_process_group()
+
+
+@contextmanager
+def _process(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
+    """``target(connection, *arguments)`` in a process of its own, and the other end of the connection."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=target, args=(theirs, *arguments))
+    with without_blas_threads():
+        process.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        ours.close()
+        process.join(_TIMEOUT)
+        process.kill()
+
+
+def _received(connection: Connection) -> Any:
+    try:
+        if connection.poll(_TIMEOUT):
+            return connection.recv()
+    except EOFError:
+        pass
+    raise OlafError(Problem(f"a process of the measurement did not answer in {_TIMEOUT:g} s", "bench sdk"))

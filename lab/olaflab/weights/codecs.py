@@ -1,0 +1,86 @@
+"""What the codecs cost, in CPU time and bytes, beside XOR with zlib and indices with values."""
+
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from olaf.weights import codecs
+from olaf.weights.digest import Digest
+
+_ROOM = 8900
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one codec at one share of changed elements."""
+
+    share: float
+    codec: str
+    bytes_each: float
+    """Per changed element."""
+    encode: float
+    """GB of bf16 a CPU second, the search for changes included."""
+    decode: float
+    """GB of bf16 a CPU second, with applying and the digest."""
+
+
+def measure(values: int, shares: tuple[float, ...], seed: int) -> list[Cost]:
+    """The median of three runs each."""
+    random = np.random.default_rng(seed)
+    old = random.integers(0, 2**16, values, np.uint16)
+    costs = []
+    for share in shares:
+        new = old.copy()
+        where = np.flatnonzero(random.random(values) < share)
+        new[where] += random.choice(np.array([1, 2**16 - 1], np.uint16), len(where))
+        for name in ("ulp", "set", "all"):
+            costs.append(_ours(name, share, old, new, len(where)))
+        size, seconds = _timed(lambda: len(zlib.compress((old ^ new).tobytes(), 1)))  # noqa: B023 — called at once
+        costs.append(Cost(share, "XOR, zlib-1", size / len(where), _rate(old, seconds), float("nan")))
+        costs.append(Cost(share, "u32 + u16", 6.0, float("nan"), float("nan")))
+    return costs
+
+
+def _ours(name: str, share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Cost:
+    def encode() -> list[codecs.Part]:
+        if name == "all":
+            return list(codecs.every(old, new, _ROOM))
+        where = np.flatnonzero(old != new)
+        if name == "set":
+            return list(codecs.absolute(where, new[where], _ROOM))
+        return list(codecs.ulps(where, new[where] - old[where], _ROOM))
+
+    parts, encoding = _timed(encode)
+    state, digest = old.copy(), Digest()
+
+    def decode() -> None:
+        np.copyto(state, old)
+        for part in parts:
+            payload = memoryview(part.payload)
+            patch = codecs.decode(part.codec, part.first, part.n, old.itemsize, payload, len(old))
+            before = state[patch.where].copy()
+            after = patch.applied(before)
+            digest.change(patch.where, before, after)
+            state[patch.where] = after
+
+    _, decoding = _timed(decode)
+    assert np.array_equal(state, new)
+    size = sum(len(part.payload) for part in parts)
+    return Cost(share, name, size / changed, _rate(old, encoding), _rate(old, decoding))
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    seconds = []
+    for _ in range(3):
+        began = time.process_time()
+        result = work()
+        seconds.append(time.process_time() - began)
+    return result, sorted(seconds)[1]
+
+
+def _rate(bits: codecs.Bits, seconds: float) -> float:
+    return bits.nbytes / seconds / 1e9

@@ -1,0 +1,195 @@
+"""A publisher and its players as processes with kernel sockets, each in its host's namespace."""
+
+import hashlib
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import numpy as np
+import olaf
+from olaf.errors import OlafError as SdkError
+from olaf.transport.port import Address
+from olaf.transport.udp import UdpPort
+
+from olafctl.membership.model import Host
+from olafctl.testbed.model import Testbed
+from olaflab.training.cosim.medium import address
+from olaflab.training.replicas.lossy import LossyPort
+from olaflab.weights.plan import Outcome, Plan, Played, Published, Task
+from olafswitch.ports.namespace import within
+
+_PUBLISHER = -1
+_ENDING = 120.0
+"""Seconds in which all players come to the last version."""
+_SLICE = 0.5
+
+
+class Team:
+    """The processes of a run; a context manager that leaves none behind."""
+
+    def __init__(self, bed: Testbed, plan: Plan, namespaces: Mapping[str, str | None]) -> None:
+        """``namespaces`` are the hosts' by name."""
+        self._bed, self._plan, self._namespaces = bed, plan, namespaces
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload([__name__])
+        self._processes: dict[int, tuple[BaseProcess, Connection]] = {}
+        (self._server,) = bed.parameter_servers
+        self._players = bed.clusters[0].workers
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in list(self._processes):
+            self._kill(number)
+
+    def run(self, seconds: float, progress: Callable[[str], None]) -> Outcome:
+        """The whole plan, in at most so many seconds."""
+        plan, outcome, events = self._plan, Outcome(), self._plan.events
+        for number in range(plan.players - plan.late):
+            self._begin(number)
+        self._await(set(self._processes), time.monotonic() + _ENDING, outcome)
+        self._begin(_PUBLISHER)
+        began, end, reached = time.monotonic(), time.monotonic() + seconds, 0
+        while outcome.published is None and not outcome.problems and time.monotonic() < end:
+            for number, message in self._heard():
+                if number == _PUBLISHER and isinstance(message, int):
+                    reached = message
+                self._take(number, message, outcome)
+            while events and reached >= events[0][0]:
+                _, what, number = events.pop(0)
+                progress(f"{what} {self._players[number].name} after {reached} versions")
+                self._kill(number) if what == "kill" else self._begin(number)
+        outcome.seconds = time.monotonic() - began
+        for number, (_, pipe) in self._processes.items():
+            if number != _PUBLISHER:
+                pipe.send(plan.versions)
+        while len(outcome.played) < plan.players and not outcome.problems and time.monotonic() < end:
+            for number, message in self._heard():
+                self._take(number, message, outcome)
+        if len(outcome.played) < plan.players:
+            outcome.problems.append(f"{plan.players - len(outcome.played)} players have not ended")
+        return outcome
+
+    def _take(self, number: int, message: Any, outcome: Outcome) -> None:
+        if isinstance(message, Published):
+            outcome.published = message
+        elif isinstance(message, Played):
+            outcome.played.append(message)
+        elif isinstance(message, str) and message:
+            outcome.problems.append(f"{number}: {message}")
+
+    def _await(self, numbers: set[int], end: float, outcome: Outcome) -> None:
+        """Until these processes are ready."""
+        while numbers and not outcome.problems and time.monotonic() < end:
+            for number, message in self._heard():
+                numbers.discard(number)
+                self._take(number, message, outcome)
+
+    def _heard(self) -> list[tuple[int, Any]]:
+        pipes = {pipe: number for number, (_, pipe) in self._processes.items()}
+        heard = []
+        for pipe in wait(list(pipes), _SLICE):
+            assert isinstance(pipe, Connection)
+            try:
+                heard.append((pipes[pipe], pipe.recv()))
+            except (EOFError, OSError):
+                self._processes.pop(pipes[pipe])
+        return heard
+
+    def _begin(self, number: int) -> None:
+        host: Host = self._server if number == _PUBLISHER else self._players[number]
+        ours, theirs = self._context.Pipe()
+        arguments = (self._plan, host, self._bed, number, self._namespaces[host.name], theirs)
+        process = self._context.Process(target=_run, args=arguments, daemon=True)
+        process.start()
+        theirs.close()
+        self._processes[number] = process, ours
+
+    def _kill(self, number: int) -> None:
+        process, pipe = self._processes.pop(number)
+        process.kill()
+        process.join()
+        pipe.close()
+
+
+def _run(plan: Plan, host: Host, bed: Testbed, number: int, namespace: str | None, pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    own = host.ip, host.udp_port if number != _PUBLISHER else bed.udp_port
+    place: Address = (str(own[0]), own[1])
+    with suppress(BrokenPipeError):
+        try:
+            if number == _PUBLISHER:
+                _publish(plan, place, address(bed.clusters[0].workers[0]), namespace, pipe)
+            else:
+                (server,) = bed.parameter_servers
+                _play(plan, place, (str(server.ip), bed.udp_port), host.name, number, namespace, pipe)
+        except (SdkError, OSError, ValueError) as error:
+            pipe.send(str(error))
+
+
+def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, pipe: Connection) -> None:
+    task = Task(plan)
+    digests, seconds, times = {}, [], {}
+    publisher = within(
+        namespace,
+        lambda: olaf.Publisher(
+            f"{player[0]}:{player[1]}", task.model, rate=plan.rate, mtu=1500, local=f"{own[0]}:{own[1]}"
+        ),
+    )
+    with publisher:
+        time.sleep(2.0)  # players report once a second
+        due = time.monotonic()
+        for number in range(1, plan.versions + 1):
+            if number > 1:
+                task.step()
+            began = time.perf_counter()
+            version = publisher.publish()
+            seconds.append(time.perf_counter() - began)
+            digests[version] = hashlib.sha256(task.model["w"].tobytes()).hexdigest()
+            times[version] = time.time()
+            pipe.send(number)
+            due = max(due + plan.pace, time.monotonic())
+            time.sleep(due - time.monotonic() if due > time.monotonic() else 0)
+        time.sleep(2 * plan.pace)
+        sent = publisher.sent
+        pipe.send(
+            Published(
+                digests,
+                seconds,
+                task.changed,
+                sent.frames,
+                sent.bytes,
+                sent.repairs,
+                publisher.counters.issued,
+            )
+        )
+        with suppress(EOFError, OSError):
+            pipe.recv()  # until the parent kills it
+
+
+def _play(
+    plan: Plan, own: Address, server: Address, name: str, number: int, namespace: str | None, pipe: Connection
+) -> None:
+    socket = within(namespace, lambda: UdpPort(own))
+    port = LossyPort(socket, plan.loss, number)
+    model = {"w": np.zeros(plan.values, np.uint16)}
+    digests, seconds = {}, {}
+    with olaf.Subscriber(f"{server[0]}:{server[1]}", model, port=port) as player:
+        pipe.send("")
+        last = None
+        while last is None or player.version < last:
+            player.wait(_SLICE)
+            if (version := player.adopt()) is not None:
+                seconds[version] = player.age
+                digests[version] = hashlib.sha256(model["w"].tobytes()).hexdigest()
+            if pipe.poll():
+                last = pipe.recv()
+        pipe.send(Played(name, digests, seconds, dict(player.counts)))
+        with suppress(EOFError, OSError):
+            pipe.recv()

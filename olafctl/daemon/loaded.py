@@ -1,0 +1,183 @@
+"""One deployment's membership as its store has it: loaded, followed, watched and inspected.
+
+``membership`` also has the changes that are under way; ``clusters`` and ``members`` have what is stored. One
+thread at a time may change it; any thread may read it between :meth:`Stored.locked` and the end of that.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from itertools import groupby
+
+from olafctl.daemon.draining import Draining
+from olafctl.daemon.site import Site
+from olafctl.membership.interface import Event, MembershipStore
+from olafctl.membership.membership import Change, Membership, parsed, rows
+from olafctl.membership.merge import fits
+from olafctl.membership.model import Cluster, Row
+from olafctl.testbed.ground import ground
+from olafswitch.errors import OlafError, Problem
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Status:
+    """A deployment as it is."""
+
+    name: str
+    revision: int
+    ready: bool
+    """Whether the devices answer and are equal to the membership."""
+    problem: str
+    """The reason when they do not or are not; empty otherwise, and while it follows."""
+    term: int
+    """Higher for each later leader; 0: this controller follows."""
+    leader: str
+    """The API address of the leader among several controllers; empty when it is not known or alone."""
+    clusters: list[Row]
+    members: list[Row]
+
+
+class Stored:
+    """See the module."""
+
+    membership: Membership
+
+    def __init__(self, site: Site, store: MembershipStore) -> None:
+        """Nothing is known before :meth:`load`."""
+        self._name = site.testbed.name
+        self._site = site
+        self._store = store
+        self._changed = threading.Condition()
+        self._inspecting = threading.Lock()
+        self.revision = 0
+        self.loaded = False
+        """Whether what is in memory can be relied on."""
+        self.ended = False
+        self.damage = ""
+        """What the last inspection of the store found."""
+
+    @contextmanager
+    def locked(self) -> Iterator["Stored"]:
+        """Nothing but this thread changes it meanwhile."""
+        with self._changed:
+            yield self
+
+    def load(self, leads: bool) -> None:
+        """Read all of it. The first time a leader stores the testbed's. Raises OlafError, also for one that
+        was begun and is gone."""
+        revision, stored = self._store.rows()
+        if leads:
+            if not revision:
+                self._store.finish({**self._site.first(), "meta/testbed": {"name": self._name}})
+                revision, stored = self._store.rows()
+            self._site.kept(self._store.place)
+        try:
+            membership = Membership(self._site.testbed.indices, stored)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"the stored membership cannot be used: {error}"
+            raise OlafError(Problem(what, self._name, "restore a backup: olafctl restore")) from None
+        fits(membership, ground(self._site.testbed))
+        if leads:
+            # The store does not know which updates wait in the queue.
+            membership.drain_free()
+        with self._changed:
+            self.membership = membership
+            self._draining = Draining()
+            self._note(revision)
+        self.loaded = True
+
+    def cluster_at(self, address: IPv4Address) -> Cluster | None:
+        """The cluster of the member with this address."""
+        member = self.membership.at(address)
+        return None if member is None else self.membership.clusters[member.cluster]
+
+    def follow(self) -> None:
+        """Keep up with the changes that the leader stores. Raises OlafError."""
+        for revision, events in groupby(self._store.history(self.revision), lambda each: each.revision):
+            change = parsed({event.key: event.row for event in events})
+            with self._changed:
+                # Only the leader knows which indices drain.
+                for each in sorted(self.membership.draining):
+                    self.membership.drained(each)
+                self.membership.apply(change)
+                self._note(revision)
+
+    def begin(self, change: Change) -> None:
+        """Write down a change that is about to reach the devices. Raises OlafError."""
+        self._store.begin(rows(change))
+
+    def finish(self, change: Change) -> None:
+        """Store a change that ``membership`` has already. Raises OlafError."""
+        revision = self._store.finish(rows(change))
+        with self._changed:
+            self._note(revision)
+
+    def abandon(self) -> None:
+        """Forget a change that was interrupted, once the devices are as they were. Raises OlafError."""
+        if self._store.intent() is not None:
+            _log.warning("%s: undid a change that was interrupted", self._name)
+            self._store.abandon()
+
+    def free_indices(self, queues: Mapping[str, Mapping[str, int]]) -> None:
+        """Give back the indices of deleted clusters of which nothing waits; ``queues`` has one snapshot of
+        each queue's registers, by engine."""
+        with self._changed:
+            for each in self._draining.freed(sorted(self.membership.draining), queues):
+                self.membership.drained(each)
+
+    def watch(self, since: int, alive: Callable[[], bool], patience: float) -> Iterator[list[Event]]:
+        """Every change after revision ``since``, as it comes, while ``alive``, which is called at least every
+        ``patience`` seconds.
+
+        Raises Compacted when the history does not reach back so far.
+        """
+        while alive() and not self.ended:
+            events = self._store.history(since)
+            if events:
+                since = events[-1].revision
+                yield events
+            else:
+                self._await_revision_after(since, patience)
+
+    def inspect(self) -> None:
+        """Have the whole store read, by a thread of its own: a page that is damaged is not to be found by the
+        change that needs it."""
+
+        def inspect() -> None:
+            with self._inspecting:
+                try:
+                    self._store.check()
+                    found = ""
+                except OlafError as error:
+                    found = str(error)
+                if found and found != self.damage and not self.ended:
+                    _log.error("%s: %s", self._name, found)
+                self.damage = found
+
+        if not self._inspecting.locked():
+            threading.Thread(target=inspect, name=f"store {self._name}", daemon=True).start()
+
+    def end(self) -> None:
+        """Let those that watch end."""
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Release the store."""
+        self._store.close()
+
+    def _note(self, revision: int) -> None:
+        """The store has the membership as it is now, as this revision."""
+        self.revision = revision
+        self.clusters, self.members = dict(self.membership.clusters), dict(self.membership.members)
+        self._changed.notify_all()
+
+    def _await_revision_after(self, since: int, patience: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.revision > since or self.ended, patience)

@@ -1,0 +1,272 @@
+"""A deployment's veth pairs and namespace: named after its state folder, so that they are found again
+with nothing but that folder, whatever died in between."""
+
+import glob
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from olafctl.network import ip, offload, steering, trial
+from olafswitch.errors import MissingTool, OlafError, Problem
+from olafswitch.ports import tap
+from olafswitch.ports.namespace import HOME, exists, within
+
+MTU = 9600
+_CAPABILITIES = {12: "CAP_NET_ADMIN", 13: "CAP_NET_RAW", 21: "CAP_SYS_ADMIN"}
+_HOST = ":"
+"""Between a deployment's namespace and a host's name; in neither."""
+_NAMESPACE = re.compile(rf"(olaf-.+-[0-9a-f]{{6}})(-cables|{_HOST}.*)?")
+_ALIAS = 256
+"""Bytes of an interface's alias, its end included (IFALIASZ)."""
+_SYSCTL = Path("/proc/sys/net/ipv6/conf")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A veth pair: ``inner`` at the pipeline, ``outer`` for the host, in the deployment's namespace."""
+
+    inner: str
+    outer: str
+
+
+def _mark(state: Path) -> str:
+    return hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:6]
+
+
+def namespace_of(state: Path) -> str:
+    """The namespace that holds the host sides of the deployment in ``state``."""
+    return f"olaf-{state.name}-{_mark(state)}"
+
+
+def cables_of(state: Path) -> str:
+    """The namespace that holds the cables between processes of the deployment in ``state``."""
+    return f"{namespace_of(state)}-cables"
+
+
+def host_namespace_of(state: Path, host: str) -> str:
+    """The namespace of ``host`` alone, in the deployment in ``state``."""
+    return f"{namespace_of(state)}{_HOST}{host}"
+
+
+def receiver_of(state: Path) -> int | None:
+    """The processor that receives for the hosts of the deployment in ``state``; None: any."""
+    return steering.processor(_mark(state))
+
+
+def interface_of(state: Path, tail: str) -> str:
+    """An interface name of the deployment in ``state``; ``tail`` of up to 5 characters identifies it."""
+    name = f"olaf{_mark(state)}{tail}"
+    assert len(name) <= 15, name
+    return name
+
+
+def why_not() -> str | None:
+    """Why this user cannot make interfaces, or None when it can."""
+    if not ip.is_installed():
+        return ip.NO_IP
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            held = int(line.split()[1], 16)
+            if lacking := [name for bit, name in _CAPABILITIES.items() if not held >> bit & 1]:
+                return f"making interfaces needs root ({', '.join(lacking)})"
+    return _refusal()
+
+
+def why_no_tap() -> str | None:
+    """Why this user cannot make TAPs, or None when it can."""
+    return why_not() or _tap_refusal()
+
+
+@cache
+def _refusal() -> str | None:
+    """What the kernel says to a namespace with a veth pair into it: capabilities alone do not show
+    in a container they may not count."""
+    end = f"olaft{secrets.token_hex(4)}"
+    try:
+        with trial.namespace() as name:
+            ip.run(["link", "add", "name", end, "type", "veth", "peer", "name", "try", "netns", name])
+            try:
+                within(name, lambda: None)
+            finally:
+                ip.try_to(["link", "delete", "dev", end])
+    except (OlafError, OSError) as error:
+        what = error.problems[0].what if isinstance(error, OlafError) else str(error.strerror)
+        return f"making interfaces is not allowed here: {what}"
+    return None
+
+
+@cache
+def _tap_refusal() -> str | None:
+    try:
+        os.close(tap.open_tap(f"olaft{secrets.token_hex(4)}"))
+    except OSError as error:
+        return f"/dev/net/tun makes no TAP: {error.strerror}"
+    return None
+
+
+def create(state: Path, pairs: Sequence[Pair]) -> None:
+    """Make the namespace of ``state``, if it is not there, and ``pairs`` into it, up and silent: no IPv6,
+    no ARP answers from the pipeline's side, no offloads.
+
+    Raises OlafError; what was made until then is left for :func:`remove`.
+    """
+    namespace = namespace_of(state)
+    if not exists(namespace):
+        add_namespaces(state, [namespace])
+    ip.batch(
+        [],
+        [f"link add name {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs],
+        state,
+    )
+    inner = [pair.inner for pair in pairs]
+    outer = [pair.outer for pair in pairs]
+    for name in inner:
+        _silence_ipv6(name)
+    ip.batch([], [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in inner], state)
+    ip.batch(
+        ["-n", namespace], [f"link set dev {name} addrgenmode none mtu {MTU} up" for name in outer], state
+    )
+    _disable_offloads(inner)
+    within(namespace, lambda: _disable_offloads(outer))
+    if (receiver := receiver_of(state)) is not None:
+        steering.receive_on(receiver, namespace, outer, state)
+
+
+def create_cables(state: Path, pairs: Sequence[Pair]) -> None:
+    """Make ``pairs`` with both ends in a namespace of their own, where nothing but the deployment's
+    processes hears them. Raises OlafError."""
+    namespace = cables_of(state)
+    add_namespaces(state, [namespace])
+    ends = [name for pair in pairs for name in (pair.inner, pair.outer)]
+    options = ["-n", namespace]
+    ip.batch(
+        options, [f"link add name {pair.inner} type veth peer name {pair.outer}" for pair in pairs], state
+    )
+    ip.batch(options, [f"link set dev {name} arp off addrgenmode none mtu {MTU} up" for name in ends], state)
+    within(namespace, lambda: _disable_offloads(ends))
+
+
+def adopt(state: Path, interface: str, name: str) -> None:
+    """Move ``interface`` (a TAP) into the namespace of ``state`` as ``name``, and bring it up.
+
+    Raises OlafError.
+    """
+    namespace = namespace_of(state)
+    ip.run(["link", "set", "dev", interface, "netns", namespace, "name", name], state)
+    ip.run(["-n", namespace, "link", "set", "dev", name, "addrgenmode", "none", "mtu", str(MTU), "up"], state)
+    within(namespace, lambda: offload.disable(name))
+
+
+def remove(state: Path) -> None:
+    """Remove every interface and namespace of ``state``, its hosts' too; what is not there is fine.
+
+    Raises OlafError when something of it stays.
+    """
+    trial.sweep()
+    _remove(state, lambda: left_of(state))
+
+
+def remove_but(state: Path, inner: Set[str]) -> None:
+    """Remove the cables of ``state``, its interfaces but the pairs with these ``inner`` ends, and its
+    namespace when no pair is left; its hosts' namespaces stay.
+
+    Raises OlafError when something of it stays.
+    """
+    kept = {*inner, *(host_namespace_of(state, host) for host in hosts_of(state))}
+    if inner:
+        kept.add(namespace_of(state))
+    _remove(state, lambda: [name for name in left_of(state) if name not in kept])
+
+
+def _remove(state: Path, find: Callable[[], Sequence[str]]) -> None:
+    found = find()
+    if not found:
+        return
+    if not ip.is_installed():
+        raise MissingTool(Problem(ip.NO_IP, found[0], "install it, then try again"))
+    namespaces = set(namespaces_of(state))
+    # One by one: taking a namespace away first removes its pairs at some later time.
+    for name in found:
+        if name not in namespaces:
+            ip.try_to(["link", "delete", "dev", name])
+    for name in found:
+        if name in namespaces:
+            ip.try_to(["netns", "delete", name])
+    if still := find():
+        remedy = "as root: ip link delete, ip netns delete"
+        raise OlafError(*(Problem("could not be removed", name, remedy) for name in still))
+
+
+def left_of(state: Path) -> Sequence[str]:
+    """The names of the interfaces here and of the namespaces that ``state`` still owns."""
+    prefix = interface_of(state, "")
+    interfaces = Path("/sys/class/net")
+    found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
+    return [*found, *namespaces_of(state)]
+
+
+def owners(home: Path) -> Sequence[str]:
+    """The names of the folders in ``home``, there or deleted, that still own a namespace."""
+    found = {entry.name.partition(_HOST)[0].removesuffix("-cables") for entry in HOME.glob("olaf-*")}
+    named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
+    return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
+
+
+def states() -> Mapping[str, Path | None]:
+    """Every deployment on this machine that still has a namespace, wherever its state is: the name of its
+    namespace and its state folder, there or deleted; None when no namespace of it shows it."""
+    found: dict[str, Path | None] = {}
+    for name in sorted(entry.name for entry in HOME.glob("olaf-*")):
+        if (ours := _NAMESPACE.fullmatch(name)) and found.get(ours[1]) is None:
+            found[ours[1]] = _owner(name)
+    return found
+
+
+def _owner(namespace: str) -> Path | None:
+    """What :func:`add_namespaces` wrote down in it."""
+    try:
+        links = json.loads(ip.output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
+        return Path(links[0]["ifalias"])
+    except (OlafError, OSError, ValueError, LookupError):
+        return None
+
+
+def add_namespaces(state: Path, names: Sequence[str]) -> None:
+    """Make silent namespaces of the deployment in ``state``, their loopbacks up. Raises OlafError."""
+    ip.batch([], [f"netns add {name}" for name in names], state)
+    owner = str(state.resolve())
+    alias = ["alias", owner] if len(os.fsencode(owner)) < _ALIAS else []
+    for name in names:
+        # The name holds a digest only; the loopback's alias says whose it is when the folder is gone.
+        ip.run(["-n", name, "link", "set", "dev", "lo", "up", *alias], state)
+        within(name, lambda: _silence_ipv6("default"))
+
+
+def hosts_of(state: Path) -> Sequence[str]:
+    """The hosts of the deployment in ``state`` that have a namespace of their own."""
+    start = host_namespace_of(state, "")
+    return sorted(entry.name.removeprefix(start) for entry in HOME.glob(f"{glob.escape(start)}*"))
+
+
+def namespaces_of(state: Path) -> Sequence[str]:
+    """The namespaces of ``state`` that are there: its hosts', its own, its cables'."""
+    hosts = [host_namespace_of(state, host) for host in hosts_of(state)]
+    return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if exists(name))]
+
+
+def _disable_offloads(interfaces: Sequence[str]) -> None:
+    for name in interfaces:
+        offload.disable(name)
+
+
+def _silence_ipv6(interface: str) -> None:
+    # A read-only /proc/sys (containers) leaves addrgenmode none, which is enough for no noise.
+    with suppress(OSError):
+        (_SYSCTL / interface / "disable_ipv6").write_text("1")

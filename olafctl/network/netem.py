@@ -1,0 +1,51 @@
+"""Impairments of a link, by the kernel's netem: frames late, unevenly late, or lost."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from olafctl.network import ip, trial
+from olafswitch.errors import OlafError
+
+_LIMIT = 1_000_000
+"""Frames that may be on their way: netem drops what comes on top, and that would be a loss of its own."""
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """What happens to each frame, each way."""
+
+    delay: int
+    """ns."""
+    jitter: int
+    """ns that the delay may be longer or shorter; frames may overtake each other then."""
+    loss: float
+    """The fraction of frames that are lost, 0 … 1."""
+
+
+@cache
+def why_not() -> str | None:
+    """Why links cannot be impaired here, or None when they can."""
+    if not ip.is_installed("tc"):
+        return "the program `tc` (package iproute2) is not installed"
+    try:
+        with trial.namespace() as name:
+            ip.run(["-n", name, *_words("lo", Impairment(0, 0, 0.0))], program="tc")
+    except OlafError as error:
+        return f"the kernel has no netem (CONFIG_NET_SCH_NETEM): {error.problems[0].what}"
+    return None
+
+
+def impair(state: Path, interface: str, namespace: str | None, impairment: Impairment) -> None:
+    """Impair what leaves ``interface``, of the deployment in ``state``. Raises OlafError."""
+    inside = ["-n", namespace] if namespace else []
+    ip.run([*inside, *_words(interface, impairment)], state, "tc")
+
+
+def _words(interface: str, impairment: Impairment) -> list[str]:
+    words = ["qdisc", "replace", "dev", interface, "root", "netem", "limit", str(_LIMIT)]
+    if impairment.delay:
+        words += ["delay", f"{impairment.delay / 1000:.3f}us", f"{impairment.jitter / 1000:.3f}us"]
+    if impairment.loss:
+        words += ["loss", f"{impairment.loss * 100:.6f}%"]
+    return words

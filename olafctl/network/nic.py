@@ -1,0 +1,73 @@
+"""A network card as a front port: whether it may be one, and what should be set at it and is not."""
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from olafctl.network import offload
+
+_SYS = Path("/sys/class/net")
+_ROUTES, _ROUTES_6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
+_ETHERNET = 14
+_GET_RING, _GET_FLAGS, _GET_GRO = 0x10, 0x25, 0x2B
+_RING = struct.Struct("=9I")
+_LRO, _VLAN = 1 << 15, 1 << 8
+
+
+def why_not(name: str) -> str | None:
+    """Why ``name`` cannot be a front port, or None when it can: the engine takes all that comes in there."""
+    if not (_SYS / name).exists():
+        return f"interface {name} does not exist"
+    if name in _default_routes():
+        return f"{name} has this machine's default route"
+    return None
+
+
+def _default_routes() -> Iterator[str]:
+    """The interfaces with one, of IPv4 or IPv6."""
+    for line in _ROUTES.read_text().splitlines()[1:]:
+        name, to, *_ = line.split()
+        if int(to, 16) == 0:
+            yield name
+    if not _ROUTES_6.exists():  # a kernel without IPv6
+        return
+    for line in _ROUTES_6.read_text().splitlines():
+        to, prefix, *_, name = line.split()
+        if int(to, 16) == int(prefix, 16) == 0:
+            yield name
+
+
+def notes(name: str, longest: int) -> Iterator[str]:
+    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, with its remedy; none
+    where the interface does not exist."""
+    if not (_SYS / name).exists():
+        return
+    mtu = int((_SYS / name / "mtu").read_text())
+    if mtu + _ETHERNET < longest:
+        wanted = longest - _ETHERNET
+        yield f"{name} takes {mtu} bytes, updates have up to {wanted}: ip link set dev {name} mtu {wanted}"
+    try:
+        if int((_SYS / name / "carrier").read_text()) == 0:
+            yield f"{name} has no link: is its cable in, and the other end up?"
+    except OSError:
+        yield f"{name} is down: ip link set dev {name} up"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+
+        def value(command: int) -> int:
+            with suppress(OSError):  # it has no such setting
+                return int(
+                    struct.unpack_from("I", offload.ask(control, name, struct.pack("II", command, 0)), 4)[0]
+                )
+            return 0
+
+        flags = value(_GET_FLAGS)
+        on = {"lro": flags & _LRO, "gro": value(_GET_GRO), "rxvlan": flags & _VLAN}
+        if wrong := [feature for feature, is_on in on.items() if is_on]:
+            off = " ".join(f"{feature} off" for feature in wrong)
+            yield f"{name} changes frames as they come in: ethtool -K {name} {off}"
+        with suppress(OSError):
+            ring = _RING.unpack(offload.ask(control, name, _RING.pack(_GET_RING, *[0] * 8)))
+            if ring[5] < ring[1]:
+                yield f"{name} has room for {ring[5]} frames of {ring[1]}: ethtool -G {name} rx {ring[1]}"

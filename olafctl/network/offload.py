@@ -1,0 +1,57 @@
+"""Frames leave an interface as they will be on the wire: checksums made, VLAN tags in place, nothing left to
+"hardware"."""
+
+import array
+import fcntl
+import socket
+import struct
+from contextlib import suppress
+
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_STXCSUM = 0x17
+_ETHTOOL_GSTRINGS = 0x1B
+_ETHTOOL_STSO = 0x1F
+_ETHTOOL_SGSO = 0x24
+_ETHTOOL_SGRO = 0x2C
+_ETHTOOL_GSSET_INFO = 0x37
+_ETHTOOL_SFEATURES = 0x3B
+_ETH_SS_FEATURES = 4
+_NAME_BYTES = 32
+_TAGS = ("tx-vlan-hw-insert", "tx-vlan-stag-hw-insert")
+
+
+def disable(interface: str) -> None:
+    """Switch segmentation, checksum and VLAN offloads of ``interface`` (in the current namespace) off.
+
+    What an interface does not offer is off already. Raises OSError when it does not exist.
+    """
+    socket.if_nametoindex(interface)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for command in (_ETHTOOL_STXCSUM, _ETHTOOL_STSO, _ETHTOOL_SGSO, _ETHTOOL_SGRO):
+            with suppress(OSError):
+                ask(control, interface, struct.pack("II", command, 0))
+        with suppress(OSError):
+            _disable_features(control, interface, _TAGS)
+
+
+def _disable_features(control: socket.socket, interface: str, unwanted: tuple[str, ...]) -> None:
+    """Those that ``ethtool -k`` shows by these names."""
+    wanted = struct.pack("IIQI", _ETHTOOL_GSSET_INFO, 0, 1 << _ETH_SS_FEATURES, 0)
+    (count,) = struct.unpack_from("I", ask(control, interface, wanted), 16)
+    head = struct.pack("III", _ETHTOOL_GSTRINGS, _ETH_SS_FEATURES, count)
+    names = ask(control, interface, head + bytes(count * _NAME_BYTES))[len(head) :]
+    blocks = [0] * (-(-count // 32))
+    for bit in range(count):
+        name = names[bit * _NAME_BYTES : (bit + 1) * _NAME_BYTES].rstrip(b"\0").decode()
+        if name in unwanted:
+            blocks[bit // 32] |= 1 << bit % 32
+    pairs = b"".join(struct.pack("II", chosen, 0) for chosen in blocks)
+    ask(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)
+
+
+def ask(control: socket.socket, interface: str, question: bytes) -> bytes:
+    """The kernel's answer to an ethtool command, as long as the question. Raises OSError."""
+    value = array.array("B", question)
+    request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
+    fcntl.ioctl(control, _SIOCETHTOOL, request)
+    return value.tobytes()

@@ -1,0 +1,69 @@
+"""Which processor receives what a deployment sends to its hosts, so that the engine's thread need not.
+
+By default the kernel lets the thread that sends into a veth do the receiving at its other end as well. One
+processor for all of a deployment's hosts keeps the order of frames.
+"""
+
+import os
+from collections.abc import Iterator, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from olafctl.network import ip
+from olafswitch.errors import OlafError
+
+_BITS = 32
+_WRITE = 'mask=$1; shift; for name; do echo "$mask" > "/sys/class/net/$name/queues/rx-0/rps_cpus"; done'
+
+
+def processor(key: str) -> int | None:
+    """The one that receives for the deployment with this ``key`` (hexadecimal digits), of those that this
+    process may use; None when there is only one."""
+    usable = sorted(os.sched_getaffinity(0))
+    return usable[int(key, 16) % len(usable)] if len(usable) > 1 else None
+
+
+def receive_on(number: int | None, namespace: str, interfaces: Sequence[str], state: Path) -> None:
+    """Let processor ``number`` receive what comes in at ``interfaces`` (Linux: Receive Packet Steering);
+    None: the one that sends it.
+
+    Where that is not allowed (containers with a read-only /sys), the sender goes on doing so.
+    """
+    with suppress(OlafError):
+        ip.run(
+            [
+                "netns",
+                "exec",
+                namespace,
+                "sh",
+                "-ec",
+                _WRITE,
+                "sh",
+                "0" if number is None else mask(number),
+                *interfaces,
+            ],
+            state,
+        )
+
+
+def off(number: int | None) -> AbstractContextManager[None]:
+    """Threads that are started within it do not run on processor ``number`` (None: they run on any)."""
+    usable = os.sched_getaffinity(0)
+    return only(usable - {number} or usable)
+
+
+@contextmanager
+def only(processors: Set[int]) -> Iterator[None]:
+    """Threads that are started within it run on ``processors``. Raises OSError when there are none such."""
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
+
+
+def mask(number: int) -> str:
+    """Processor ``number`` alone, as sysfs takes it: groups of 32 bits in hexadecimal, the highest first."""
+    groups, bit = divmod(number, _BITS)
+    return ",".join([f"{1 << bit:x}", *["00000000"] * groups])

@@ -1,0 +1,34 @@
+"""A network namespace in which it is tried out what the kernel allows."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from olafctl.network import ip
+from olafswitch.ports.namespace import HOME
+
+_NAME = re.compile(r"olaf-try-(\d+)-[0-9a-f]+")
+"""Says which process made it."""
+
+
+@contextmanager
+def namespace() -> Iterator[str]:
+    """The name of a new one, which is removed afterwards. Raises OlafError when there can be none."""
+    sweep()
+    name = f"olaf-try-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        ip.run(["netns", "add", name])
+        yield name
+    finally:
+        ip.try_to(["netns", "delete", name])
+
+
+def sweep() -> None:
+    """Remove those whose process was killed."""
+    for entry in HOME.glob("olaf-try-*"):
+        made_by = _NAME.fullmatch(entry.name)
+        if made_by and not Path("/proc", made_by[1]).exists():
+            ip.try_to(["netns", "delete", entry.name])

@@ -1,1 +1,0 @@
-"""From checked program to C++ over the headers of :file:`olafctl/p4/native`."""

@@ -1,0 +1,22 @@
+"""What a testbed allows and hardly anybody wants."""
+
+from collections.abc import Iterator
+
+from olafctl.testbed.model import Testbed
+
+
+def shortages(testbed: Testbed) -> Iterator[str]:
+    """A line for each engine with fewer slots than one model's segments: its workers are always held back.
+
+    Transmission control takes more active indices than slots for congestion (OLAF §5), and each segment has
+    an index: P_s stays below 1 even where one worker trains alone.
+    """
+    for engine in testbed.engines:
+        for cluster in testbed.clusters:
+            if not engine.mode_of(cluster).sums and cluster.segments > engine.slots:
+                share = engine.slots / cluster.segments
+                yield (
+                    f"{engine.name} has {engine.slots} slots, but the model of {cluster.name} "
+                    f"{cluster.segments} segments: its workers send with P_s = {share:.2f}, also "
+                    f"without congestion; give engine.slots {cluster.segments}, or workers control=False"
+                )

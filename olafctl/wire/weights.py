@@ -1,0 +1,85 @@
+"""Weights on their way down to players, defined once: an ACK with the flag DELTA, and what players answer.
+
+A DELTA frame is an Olaf header, the engine's status header, ``DELTA`` and a payload that decodes alone. To
+the engine it is an ACK, which it copies to the whole cluster; a copy for one player alone has frame type
+INIT, which the engine forwards. In the Olaf header ``seq`` is the frame's number in its issue, from 0,
+``segment`` the shard, ``policy`` the version modulo 2^16, and ``gen_time`` when the version was published.
+"""
+
+from enum import IntEnum
+
+from olafctl.wire.layouts import Field, Layout
+
+
+class Codec(IntEnum):
+    """How a DELTA frame's payload says what it changes."""
+
+    ULP = 1
+    SET = 2
+    FULL = 3
+    ALL = 4
+    MANIFEST = 5
+
+
+WANT_ACTION = 15
+"""The first byte of a player's message; control messages and replicas have the others below 16."""
+
+_LINE = Field("line", 32, "the publisher's run: its wall time in s when it began; the later one counts")
+
+DELTA = Layout(
+    "delta",
+    "After the headers of an ACK with the flag DELTA: a part of one issue, which leads from base to version",
+    (
+        _LINE,
+        Field("version", 32, "of the weights that the issue leads to, from 1"),
+        Field("base", 32, "version that it begins at; 0: at any, all elements are in it"),
+        Field("frames", 32, "in this issue of this shard; the last one is the manifest"),
+        Field("first", 64, "number of the payload's first element, among the shard's of this width"),
+        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest"),
+        Field("width", 8, "bytes of an element"),
+        Field("n", 16, "elements in the payload"),
+        Field("crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"),
+    ),
+)
+
+MANIFEST = Layout(
+    "manifest",
+    "The payload of an issue's last frame, which is repeated while nothing else is sent",
+    (
+        Field("digest", 64, "of the shard's elements at this version: a sum over them, so in any order"),
+        Field("layout", 128, "BLAKE2b of the tensors' names, types, shapes and aliases"),
+        Field("shards", 16, "that a version has"),
+        Field(
+            "mac",
+            128,
+            "HMAC-SHA256 under the cluster's key, first 16 bytes, of the epoch (1 byte), the Olaf header "
+            "from byte 4 on, the delta header without its crc, and the bytes before it; zero without a key",
+        ),
+    ),
+)
+
+WANT = Layout(
+    "want",
+    "How a player stands, once a second and when frames are missing; `count` ranges of them follow",
+    (
+        Field("action", 8, "15"),
+        Field("shard", 8, "that this is about"),
+        Field("count", 16, "ranges that follow; 0: nothing is missing"),
+        _LINE,
+        Field("have", 32, "version that was checked last; 0: none"),
+        Field("adopted", 32, "version that is played"),
+        Field("version", 32, "of the issue whose frames are missing; 0: whatever leads on from have"),
+        Field("base", 32, "of that issue"),
+        Field("got", 32, "frames that arrived since the last message"),
+        Field("lost", 32, "frames that were missed since then"),
+        Field("mac", 128, "as of a control message, over the bytes before it and the ranges"),
+    ),
+)
+
+RANGE = Layout(
+    "range",
+    "Neighbouring frames that are missing",
+    (Field("first", 32, "the first one's number"), Field("count", 32, "how many")),
+)
+
+ALL = (DELTA, MANIFEST, WANT, RANGE)

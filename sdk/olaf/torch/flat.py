@@ -1,0 +1,49 @@
+"""A torch model's parameters as one vector, as they travel: in their order, complex ones as pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from olaf.transport.segments import Vector
+
+
+def read(parameters: Sequence[torch.Tensor]) -> Vector:
+    """Their values (n,), a copy."""
+    with torch.no_grad():
+        values = torch.cat([real(p).reshape(-1).to("cpu", torch.float32) for p in parameters])
+    weights: Vector = values.numpy()
+    return weights
+
+
+def write(parameters: Sequence[torch.Tensor], weights: Vector) -> None:
+    """Give them the values ``weights`` (n,)."""
+    place = 0
+    with torch.no_grad():
+        for parameter in map(real, parameters):
+            values = torch.from_numpy(weights[place : place + parameter.numel()])
+            parameter.copy_(values.view_as(parameter))
+            place += parameter.numel()
+
+
+@contextmanager
+def holding(parameters: Sequence[torch.Tensor], weights: Vector) -> Iterator[None]:
+    """Meanwhile they have the values ``weights`` (n,); a graph made before it may go backward after it."""
+    own = [parameter.data for parameter in parameters]
+    other = [torch.empty_like(data) for data in own]
+    write(other, weights)
+    try:
+        for parameter, data in zip(parameters, other):
+            parameter.data = data
+        yield
+    finally:
+        for parameter, data in zip(parameters, own):
+            parameter.data = data
+
+
+def real(parameter: torch.Tensor) -> torch.Tensor:
+    """The parameter, or a view of a complex one's real and imaginary parts."""
+    parameter = parameter.detach()
+    return torch.view_as_real(parameter) if parameter.is_complex() else parameter

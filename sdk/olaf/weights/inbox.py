@@ -1,0 +1,238 @@
+"""What a player has of the weights, and what is on its way: frames are staged, a version is committed whole.
+
+A version is committed when all frames of issues that lead to it are there and its digest is the
+publisher's. If it is not, every element goes back to what it was, and the next request is for the
+whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import count as counting
+
+import numpy as np
+
+from olaf.transport.wire import Codec, Manifest
+from olaf.weights import codecs
+from olaf.weights.codecs import BadFrame, Bits, Index
+from olaf.weights.digest import Digest
+from olaf.weights.issues import Frame
+from olaf.weights.tensors import Layout, State
+
+_MOST_STAGED = 16
+"""Issues under way; what comes on top replaces the oldest one."""
+_MOST_RANGES = 150
+_SERIAL = 1 << 31
+
+Undo = list[tuple[int, "Index | slice", Bits]]
+
+
+@dataclass(eq=False)
+class Staged:
+    """One issue, as far as it came."""
+
+    version: int
+    base: int
+    count: int
+    frames: dict[int, Frame] = field(default_factory=dict)
+    due: float = float("inf")
+    """When the player requests its missing frames."""
+    tries: int = 0
+    ended: bool = False
+    """Whether its last frame, or one of a later issue, has come: what is missing now was lost."""
+
+    @property
+    def whole(self) -> bool:
+        """All frames are here."""
+        return len(self.frames) == self.count
+
+    @property
+    def exact(self) -> bool:
+        """Whether it applies to its base alone."""
+        return any(frame.delta.codec in (Codec.ULP, Codec.ALL) for frame in self.frames.values())
+
+    def applies(self, have: int) -> bool:
+        """Whether it leads on from this version."""
+        if self.base == 0 or self.base == have:
+            return True
+        return not self.exact and 0 < self.base < have < self.version
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """Its last frame."""
+        frame = self.frames.get(self.count - 1)
+        return Manifest.unpack(frame.payload) if frame is not None else None
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Ranges of frames that are not here: first and count."""
+        ranges: list[tuple[int, int]] = []
+        after = 0
+        for number in (*sorted(self.frames), self.count):
+            if number > after:
+                ranges.append((after, number - after))
+                if len(ranges) == _MOST_RANGES:
+                    break
+            after = number + 1
+        return ranges
+
+
+class Inbox:
+    """What a player has received of versions, and the newest one that is whole and checked."""
+
+    def __init__(self, layout: Layout, digest: Digest) -> None:
+        self.line = 0
+        self.have = 0
+        """Version that was committed last; 0: none."""
+        self.newest = 0
+        """Version that the publisher has, by its manifests."""
+        self.when = 0
+        """When the committed version was published, ns modulo 2**48."""
+        self.state: State = {}
+        """The elements of the committed version."""
+        self.staged: dict[tuple[int, int], Staged] = {}
+        self.counts: Counter[str] = Counter()
+        """What was refused, by reason, and what was committed."""
+        self.broken = False
+        """Whether only the whole helps."""
+        self.dirty = {width: np.zeros(0, np.bool_) for width in layout.counts}
+        """By width, tensors of the layout that changed since they were installed."""
+        self._layout, self._digest = layout, digest
+        self._sum = 0
+        self._starts = {
+            width: np.array([tensor.start for tensor in layout.own if tensor.width == width and tensor.count])
+            for width in layout.counts
+        }
+        self.all_dirty()
+        self._most_frames = sum(layout.counts.values()) + 1
+
+    def all_dirty(self) -> None:
+        """Install every tensor again."""
+        self.dirty = {width: np.ones(len(starts), np.bool_) for width, starts in self._starts.items()}
+
+    def manifest(self, frame: Frame) -> None:
+        """A genuine manifest: the newest version, perhaps of a publisher that began again."""
+        delta, manifest = frame.delta, Manifest.unpack(frame.payload)
+        if delta.line != self.line:
+            kept = self.have and manifest.digest == self._sum and not self.broken
+            self.line, self.have = delta.line, delta.version if kept else 0
+            self.staged.clear()
+            self.newest = 0
+            self.counts["lines"] += 1
+            if kept:
+                self.when = frame.olaf.gen_time
+
+    def newer_line(self, line: int) -> bool:
+        """Whether a publisher's run began after the one that counts."""
+        return self.line == 0 or 0 < (line - self.line) % (1 << 32) < _SERIAL
+
+    def take(self, frame: Frame) -> Staged | None:
+        """Stage a frame of the line that counts; returns its issue, None where it is not needed."""
+        delta = frame.delta
+        self.newest = max(self.newest, delta.version)
+        key = delta.version, delta.base
+        staged = self.staged.get(key)
+        if delta.version <= self.have or delta.frames > self._most_frames:
+            self.counts["late"] += 1
+            return None
+        if staged is None:
+            if len(self.staged) >= _MOST_STAGED:
+                del self.staged[min(self.staged)]
+            staged = self.staged[key] = Staged(delta.version, delta.base, delta.frames)
+        if frame.olaf.seq in staged.frames or delta.frames != staged.count:
+            self.counts["doubled"] += 1
+            return None
+        staged.frames[frame.olaf.seq] = frame
+        return staged
+
+    def path(self) -> list[Staged]:
+        """Issues, whole or not, that lead from what is here to the newest version; empty if none do."""
+        have = self.have
+        path: list[Staged] = []
+        while have < self.newest:
+            ways = [
+                one for one in self.staged.values()
+                if one.version > have and one.applies(have) and not (self.broken and one.base and not path)
+            ]  # fmt: skip
+            if not ways:
+                return []
+            path.append(max(ways, key=lambda one: (one.whole, one.base > 0, one.version)))
+            have = path[-1].version
+        return path
+
+    def advance(self) -> bool:
+        """Commit what leads on and is whole; whether anything was committed."""
+        before = self.counts["committed"]
+        for _ in counting():
+            ready = [
+                one for one in self.staged.values()
+                if one.whole and one.applies(self.have) and not (self.broken and one.base)
+            ]  # fmt: skip
+            if not ready:
+                break
+            chosen = max(ready, key=lambda one: (one.base > 0, one.version))
+            self._commit(chosen)
+            for key in [key for key in self.staged if key[0] <= self.have]:
+                del self.staged[key]
+        return self.counts["committed"] > before
+
+    def sound(self) -> bool:
+        """Whether the committed elements still have their digest; where not, only the whole helps."""
+        total = sum(self._digest.of(bits, self._layout.place(width)) for width, bits in self.state.items())
+        if total % 2**64 != self._sum:
+            self.counts["unsound"] += 1
+            self.broken = True
+        return not self.broken
+
+    def _commit(self, staged: Staged) -> None:
+        del self.staged[staged.version, staged.base]
+        manifest = staged.manifest
+        assert manifest is not None
+        undo: Undo = []
+        state = self.state if staged.base else self._layout.empty()
+        try:
+            total = self._applied(staged, state, undo)
+        except BadFrame:
+            total = None
+        if total != manifest.digest:
+            for width, where, old in reversed(undo):
+                state[width][where] = old
+            self.counts["digest"] += 1
+            self.broken = True
+            return
+        if not staged.base:
+            self.all_dirty()
+        self.state, self._sum, self.have, self.broken = state, manifest.digest, staged.version, False
+        self.when = staged.frames[staged.count - 1].olaf.gen_time
+        self.counts["committed"] += 1
+
+    def _applied(self, staged: Staged, state: State, undo: Undo) -> int:
+        """Apply all frames; the digest afterwards. Raises BadFrame."""
+        total = self._sum
+        for number in range(staged.count - 1):
+            frame = staged.frames[number]
+            delta = frame.delta
+            bits = state.get(delta.width)
+            if bits is None:
+                raise BadFrame(f"the model has no elements of {delta.width} bytes")
+            patch = codecs.decode(delta.codec, delta.first, delta.n, delta.width, frame.payload, len(bits))
+            if not staged.base:
+                bits[patch.where] = patch.applied(bits[patch.where])
+                continue
+            old = bits[patch.where].copy()
+            new = patch.applied(old)
+            undo.append((delta.width, patch.where, old))
+            bits[patch.where] = new
+            total += self._digest.change(patch.where, old, new, self._layout.place(delta.width))
+            self._touched(delta.width, patch.where)
+        if not staged.base:
+            total = sum(self._digest.of(bits, self._layout.place(width)) for width, bits in state.items())
+        return total % 2**64
+
+    def _touched(self, width: int, where: Index | slice) -> None:
+        starts = self._starts[width]
+        if isinstance(where, slice):
+            low, high = np.searchsorted(starts, (where.start, where.stop - 1), "right") - 1
+            self.dirty[width][low : high + 1] = True
+        else:
+            self.dirty[width][np.searchsorted(starts, where, "right") - 1] = True

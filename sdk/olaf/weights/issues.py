@@ -1,0 +1,139 @@
+"""Issues: the frames that lead from one version of a shard to another, as they cross the wire.
+
+All frames of an issue have one size, so that the kernel can divide many at once; the last one, the
+manifest, is shorter. A manifest states what the elements must be afterwards, and carries the cluster's MAC.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Union
+
+from olaf.transport import wire
+from olaf.transport.port import Run
+from olaf.weights.codecs import Part
+
+Bytes = Union[bytes, bytearray, memoryview]
+HEADERS = wire.OLAF_BYTES + wire.DELTA_BYTES
+_CRC_AT = HEADERS - 4
+_CHECKED = 4
+"""The Olaf header's first byte that no engine changes."""
+
+
+def room(mtu: int) -> int:
+    """Bytes of payload that fit an IP packet of ``mtu`` bytes, with the status that an engine adds."""
+    return mtu - wire.IP_UDP_BYTES - wire.OLAF_STATUS_BYTES - HEADERS
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The fields common to all frames of an issue."""
+
+    epoch: int
+    shard: int
+    line: int
+    version: int
+    base: int
+    gen_time: int
+
+
+class Issue:
+    """Frames from ``base`` to ``version``."""
+
+    def __init__(
+        self,
+        stamp: Stamp,
+        parts: Iterable[tuple[int, Part]],
+        digest: int,
+        layout: bytes,
+        key: bytes,
+    ) -> None:
+        """``parts``: element widths and frames' contents."""
+        self.stamp = stamp
+        self.version, self.base = stamp.version, stamp.base
+        contents = list(parts)
+        self.count = len(contents) + 1
+        self.size = HEADERS + max((len(part.payload) for _, part in contents), default=0)
+        manifest = wire.Manifest(digest, layout, 1, bytes(wire.MAC_BYTES))
+        self.size = max(self.size, HEADERS + wire.MANIFEST_BYTES)
+        self._data = bytearray((self.count - 1) * self.size + HEADERS + wire.MANIFEST_BYTES)
+        for number, (width, part) in enumerate(contents):
+            self._put(number, part.codec, width, part.first, part.n, part.payload)
+        last = self.count - 1
+        self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
+        start = last * self.size
+        manifest.mac = manifest_mac(memoryview(self._data)[start:], key, stamp.epoch)
+        self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
+
+    def run(self, start: int, stop: int) -> Run:
+        """Frames from ``start`` to before ``stop``, to all players."""
+        return Run(memoryview(self._data)[start * self.size : stop * self.size], self.size)
+
+    def single(self, number: int) -> bytes:
+        """A frame as it goes to one player."""
+        start = number * self.size
+        frame = bytearray(self._data[start : start + self.size])
+        frame[0] = wire.VERSION << 4 | wire.FrameType.INIT
+        return bytes(frame)
+
+    def _put(self, number: int, codec: int, width: int, first: int, n: int, payload: bytes) -> None:
+        stamp, start = self.stamp, number * self.size
+        olaf = wire.Olaf(
+            wire.VERSION, wire.FrameType.ACK, stamp.epoch, wire.Flag.DELTA, 1, number, 0.0, stamp.gen_time,
+            stamp.shard, stamp.version % 2**16,
+        )  # fmt: skip
+        delta = wire.Delta(stamp.line, stamp.version, stamp.base, self.count, first, codec, width, n, 0)
+        self._data[start : start + HEADERS] = olaf.pack() + delta.pack()
+        self._data[start + HEADERS : start + HEADERS + len(payload)] = payload
+        frame = memoryview(self._data)[start : start + self.size]
+        struct.pack_into(">I", self._data, start + _CRC_AT, _crc(frame[_CHECKED:_CRC_AT], frame[HEADERS:]))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame that arrived whole."""
+
+    olaf: wire.Olaf
+    delta: wire.Delta
+    payload: memoryview
+    raw: bytes
+    """Without the status that an engine added."""
+
+
+def parse(datagram: memoryview) -> Frame:
+    """Take a DELTA frame apart. Raises ValueError for what is none, or was changed on its way."""
+    try:
+        olaf = wire.Olaf.unpack(datagram)
+        if olaf.version != wire.VERSION or not olaf.flags & wire.Flag.DELTA:
+            raise ValueError("not a DELTA frame")
+        if olaf.frame_type not in (wire.FrameType.ACK, wire.FrameType.INIT):
+            raise ValueError("not a DELTA frame")
+        status = wire.OLAF_STATUS_BYTES if olaf.flags & wire.Flag.STATUS else 0
+        raw = bytes(datagram[: wire.OLAF_BYTES]) + bytes(datagram[wire.OLAF_BYTES + status :])
+        delta = wire.Delta.unpack(raw, wire.OLAF_BYTES)
+    except struct.error:
+        raise ValueError("the frame is too short") from None
+    frame = memoryview(raw)
+    if delta.crc != _crc(frame[_CHECKED:_CRC_AT], frame[HEADERS:]):
+        raise ValueError("the checksum is wrong")
+    if not (delta.base < delta.version and olaf.seq < delta.frames):
+        raise ValueError("the header contradicts itself")
+    return Frame(olaf, delta, frame[HEADERS:], raw)
+
+
+def manifest_mac(frame: memoryview, key: bytes, epoch: int) -> bytes:
+    """The MAC that a manifest must carry; zero without a key. ``frame`` is without a status."""
+    if not key:
+        return bytes(wire.MAC_BYTES)
+    body = frame[HEADERS : HEADERS + wire.MANIFEST_BYTES - wire.MAC_BYTES]
+    covered = bytes([epoch]) + bytes(frame[_CHECKED:_CRC_AT]) + bytes(body)
+    return hmac.new(key, covered, hashlib.sha256).digest()[: wire.MAC_BYTES]
+
+
+def _crc(headers: Bytes, payload: Bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(headers))

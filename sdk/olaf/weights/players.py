@@ -1,0 +1,89 @@
+"""A publisher's players, by their messages: which ones answer, are behind, or are slow.
+
+A slow player, and one that is silent, is named once in the log, and no other player waits for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from olaf.transport import wire
+from olaf.transport.port import Address
+
+_SILENT = 5.0
+"""Seconds without a message after which a player counts as dead."""
+_FORGOTTEN = 600.0
+"""Seconds of silence after which a player is forgotten."""
+_LOG = logging.getLogger("olaf")
+
+
+@dataclass
+class Player:
+    """One player."""
+
+    address: Address
+    have: int = 0
+    """Version that it checked last, of this publisher's line."""
+    adopted: int = 0
+    heard: float = 0.0
+    """When, by the publisher's clock."""
+    dead: bool = False
+    slow: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its address as text."""
+        return f"{self.address[0]}:{self.address[1]}"
+
+
+class Players:
+    """Players of one publisher."""
+
+    def __init__(self, max_lag: int) -> None:
+        self.all: dict[Address, Player] = {}
+        self._max_lag = max_lag
+
+    def hear(self, source: Address, want: wire.Want, line: int, now: float) -> Player:
+        """Take a player's message: a new player, or a known one's state."""
+        player = self.all.get(source)
+        if player is None:
+            player = self.all[source] = Player(source)
+            _LOG.info("player %s has joined", player.name)
+        if player.dead:
+            player.dead = False
+            _LOG.warning("player %s is back", player.name)
+        player.heard = now
+        player.have = want.have if want.line == line else 0
+        player.adopted = want.adopted if want.line == line else 0
+        return player
+
+    def look(self, sent: int, now: float) -> None:
+        """Name those that are silent, or more than ``max_lag`` versions behind what was ``sent``."""
+        for player in list(self.all.values()):
+            if now - player.heard > _FORGOTTEN:
+                del self.all[player.address]
+            elif now - player.heard > _SILENT and not player.dead:
+                player.dead = True
+                _LOG.warning("player %s has been silent for %g s; the others go on", player.name, _SILENT)
+            self._judge(player, sent)
+
+    def _judge(self, player: Player, sent: int) -> None:
+        slow = 0 < player.have < sent - self._max_lag
+        if slow != player.slow and not player.dead:
+            player.slow = slow
+            if slow:
+                _LOG.warning("player %s is %d versions behind; others go on", player.name, sent - player.have)
+            else:
+                _LOG.warning("player %s has caught up", player.name)
+
+    @property
+    def alive(self) -> list[Player]:
+        """Players that are not silent."""
+        return [player for player in self.all.values() if not player.dead]
+
+    @property
+    def target(self) -> Address | None:
+        """The addressee of a frame to all: the one heard last is certainly a member."""
+        alive = self.alive
+        return max(alive, key=lambda player: player.heard).address if alive else None

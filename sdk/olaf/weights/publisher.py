@@ -1,0 +1,335 @@
+"""The publisher: each version of a model to all players, as what changed, once over each link.
+
+``publish`` copies the bits and returns. What changed is found, encoded and sent behind it; while an issue
+is on its way, newer versions supersede each other, and the next issue leads from what was sent to the
+newest.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from olaf.transport import wire
+from olaf.transport.address import Cluster, parse
+from olaf.transport.membership import is_control
+from olaf.transport.port import Address, Port, Run
+from olaf.transport.udp import open_port
+from olaf.weights import authentic, issues
+from olaf.weights.digest import Digest
+from olaf.weights.history import History
+from olaf.weights.issues import Issue, Stamp
+from olaf.weights.models import Source, model_of
+from olaf.weights.place import place_of
+from olaf.weights.players import Players
+from olaf.weights.sending import Lane, Sender, Sent
+from olaf.weights.tensors import State
+
+_LOG = logging.getLogger("olaf")
+_GATHER = 0.02
+"""Seconds in which players' wants are gathered, so that what several miss is sent once."""
+_AGAIN = 0.25
+"""Seconds between two manifests, while nothing else is sent."""
+_LOOK = 1.0
+"""Seconds between two looks at who is silent."""
+_MOST_OF_ISSUE = 0.3
+"""Share of an issue that a player may miss without being treated as slow."""
+_KEPT = 8
+"""Issues whose frames are kept for repairs."""
+
+
+@dataclass
+class PublisherCounters:
+    """What a publisher did, and what it refused."""
+
+    published: int = 0
+    issued: int = 0
+    """Versions that were sent; the others were superseded."""
+    wants: int = 0
+    """Players' messages that requested frames."""
+    caught_up: int = 0
+    """Issues made for players that were behind."""
+    refused: int = 0
+    """Messages that were no player's, or had a wrong MAC."""
+
+
+@dataclass
+class _Requests:
+    """What players want, until it is answered."""
+
+    missing: dict[Issue, dict[Address, authentic.Ranges]]
+    behind: dict[Address, int]
+    """What players have that no kept issue leads on from."""
+    due: float | None = None
+
+
+class Publisher:
+    """Publishes versions of one model to players: encodes what changed, sends it, repairs what is lost."""
+
+    def __init__(
+        self,
+        where: str,
+        model: Source,
+        *,
+        dtype: str | None = None,
+        max_lag: int = 2,
+        rate: float = 125e6,
+        mtu: int | None = None,
+        key: str | None = None,
+        local: str | None = None,
+        version: int = 0,
+        epoch: int = 0,
+        multicast: bool = True,
+        whole: bool = False,
+        port: Port | None = None,
+    ) -> None:
+        """Join as the cluster's publisher.
+
+        ``where``: ``olaf://cluster@engine``, or any player's address where the testbed is fixed. ``model``:
+        a torch module, a file of safetensors, or arrays by name. ``dtype``: what floating-point tensors
+        travel as, such as ``bfloat16``. ``max_lag``: a player that is more versions behind does not slow
+        the others. ``rate``: bytes a second at most. ``version``: the last one published before, of a
+        publisher that comes back. ``epoch``: the testbed's, at a fixed address. ``whole``: send all of
+        every version, to compare. ``multicast=False`` where no engine copies. Raises OlafError, OSError and
+        OtherLayout.
+        """
+        destination = parse(where)
+        own = port is None
+        self._port = open_port(local, destination) if port is None else port
+        self._model = model_of(model, dtype)
+        self.counters = PublisherCounters()
+        self.version = version
+        """Version of the newest published weights."""
+        self.line = self._port.wall() // 1_000_000_000 % 2**32
+        role = wire.Role.PARAMETER_SERVER
+        self._place = place_of(destination, key, role, self._port, epoch)
+        self._room = issues.room(mtu or self._port.mtu(_towards(destination)))
+        self._whole = whole
+        self._history = History(self._model.layout, Digest(self._place.key))
+        self._players = Players(max_lag)
+        self._sender = Sender(self._port, self._players, rate, multicast)
+        self._issues: list[Issue] = []
+        self._requests = _Requests({}, {})
+        self._sent = 0
+        """Version that was sent last."""
+        self._manifest_due = self._look_due = 0.0
+        self._pending: tuple[int, State, int] | None = None
+        self._handing = threading.Lock()
+        """Held for the moment in which a version is handed over, never while one is encoded."""
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="olaf", daemon=True) if own else None
+        self._port.serve(self)
+        if self._thread is not None:
+            self._thread.start()
+
+    def publish(self) -> int:
+        """Publish the model's present weights; returns the version. Never waits."""
+        state = self._model.read()
+        with self._handing:
+            self.version += 1
+            self.counters.published += 1
+            self._pending = self.version, state, self._port.wall() % 2**48
+            version = self.version
+        self._do(self._advance)
+        return version
+
+    @property
+    def sent(self) -> Sent:
+        """Frames and bytes that went out."""
+        return self._sender.sent
+
+    @property
+    def players(self) -> list[dict[str, Any]]:
+        """Each player's address, version, how far it is behind, and whether it is slow or dead."""
+        return [
+            {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._sent - one.have,
+             "slow": one.slow, "dead": one.dead}
+            for one in self._players.all.values()
+        ]  # fmt: skip
+
+    def close(self) -> None:
+        """End; what was published and not sent is lost."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+        self._port.close()
+
+    def __enter__(self) -> Publisher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Party
+
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: players' messages."""
+        for datagram in run:
+            if is_control(datagram) and datagram[0] == wire.WANT_ACTION:
+                try:
+                    want, ranges = authentic.unpack(datagram, self._place.key, source)
+                except ValueError:
+                    self.counters.refused += 1
+                    continue
+                self._hear(want, ranges, source)
+            else:
+                self._place.take(datagram)
+
+    def tick(self) -> float | None:
+        """Party: answer what was gathered, send what may be sent."""
+        now = self._port.now()
+        if self._requests.due is not None and now >= self._requests.due:
+            self._answer()
+        due = self._sender.tick(now)
+        if self._sender.issue is not None and not self._sender.busy:
+            self._sent = self._sender.issue.version
+            if self._pending is not None:
+                self._do(self._advance)
+        if now >= self._manifest_due:
+            self._manifest_due = now + _AGAIN
+            self._sender.again()
+        if now >= self._look_due:
+            self._look_due = now + _LOOK
+            self._players.look(self._sent, now)
+        dues = (due, self._requests.due, self._manifest_due, self._look_due)
+        return min(time for time in dues if time is not None)
+
+    def _hear(self, want: wire.Want, ranges: authentic.Ranges, source: Address) -> None:
+        known = source in self._players.all and want.line == self.line
+        player = self._players.hear(source, want, self.line, self._port.now())
+        if not player.slow:
+            self._sender.heard(want.got, want.lost)
+        newest = self._sender.issue
+        if newest is None:
+            return
+        if not known and not want.count:  # it may have this version of an earlier run: the manifest decides
+            self._sender.repair(newest, [newest.count - 1], source, Lane.URGENT)
+            return
+        kept = self._kept(want.version, want.base)
+        if known and kept is not None and want.count:
+            self._requests.missing.setdefault(kept, {})[source] = ranges
+            self._gather()
+        elif want.count and player.have < newest.version:
+            self._requests.behind[source] = player.have
+            self._gather()
+
+    def _gather(self) -> None:
+        self.counters.wants += 1
+        if self._requests.due is None:
+            self._requests.due = self._port.now() + _GATHER
+
+    def _answer(self) -> None:
+        """Frames that several want go to all, the others to the one; who is behind gets an issue."""
+        requests, self._requests = self._requests, _Requests({}, {})
+        for issue, wants in requests.missing.items():
+            self._repair(issue, wants)
+        if requests.behind:
+            self._do(lambda: self._catch_up(requests.behind))
+
+    def _repair(self, issue: Issue, wants: dict[Address, authentic.Ranges]) -> None:
+        out = self._sender.out(issue)
+        missing = {
+            source: {n for first, count in ranges for n in range(first, min(first + count, out))}
+            for source, ranges in wants.items()
+        }
+        askers: dict[int, list[Address]] = {}
+        for source, frames in missing.items():
+            much = len(frames) > max(_MOST_OF_ISSUE * issue.count, 2)
+            if self._players.all[source].slow or (much and issue.base):
+                self._sender.repair(issue, sorted(frames), source, Lane.SLOW)
+                continue
+            for number in frames:
+                askers.setdefault(number, []).append(source)
+        lane = Lane.URGENT if issue.base else Lane.BEHIND
+        shared = sorted(number for number, sources in askers.items() if len(sources) > 1)
+        if shared:
+            self._sender.repair(issue, shared, None, lane)
+        for source in missing:
+            alone = sorted(number for number, sources in askers.items() if sources == [source])
+            if alone:
+                self._sender.repair(issue, alone, source, lane)
+
+    # Encoding: on a thread of its own over sockets, at once in virtual time
+
+    def _do(self, job: Callable[[], None]) -> None:
+        if self._thread is None:
+            with self._port.lock:
+                job()
+        else:
+            self._jobs.put(job)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            try:
+                job()
+            except Exception:  # no memory for a version, for example: the next one may be sent
+                _LOG.exception("a version could not be sent")
+
+    def _advance(self) -> None:
+        """Make the newest version's issue, unless the last one is still being sent."""
+        with self._port.lock:
+            if self._sender.busy:
+                return
+        with self._handing:
+            pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        version, state, when = pending
+        base = self._history.version
+        self._history.advance(state, version)
+        parts = (
+            self._history.delta(self._room) if base and not self._whole else self._history.whole(self._room)
+        )
+        issue = self._issue(base, when, parts)
+        with self._port.lock:
+            self.counters.issued += 1
+            self._keep(issue)
+            self._sender.start(issue)
+        self._port.wake()
+
+    def _catch_up(self, behind: dict[Address, int]) -> None:
+        """One issue for all that are behind, or the whole for those too far behind."""
+        history = self._history
+        near = {source: have for source, have in behind.items() if have and have >= history.oldest}
+        groups = ((near, min(near.values(), default=0)), ({s: 0 for s in behind if s not in near}, 0))
+        for group, base in groups:
+            if not group or base >= history.version or not history.version:
+                continue
+            issue = self._kept(history.version, base)
+            if issue is None:
+                parts = history.since(base, self._room) if base else history.whole(self._room)
+                issue = self._issue(base, self._port.wall() % 2**48, parts)
+            with self._port.lock:
+                self.counters.caught_up += 1
+                self._keep(issue)
+                self._give(issue, list(group))
+        self._port.wake()
+
+    def _give(self, issue: Issue, sources: list[Address]) -> None:
+        good = [source for source in sources if not self._players.all[source].slow]
+        if len(good) > 1:
+            self._sender.repair(issue, range(issue.count), None, Lane.BEHIND)
+        elif good:
+            self._sender.repair(issue, range(issue.count), good[0], Lane.BEHIND)
+        for source in sources:
+            if source not in good:
+                self._sender.repair(issue, range(issue.count), source, Lane.SLOW)
+
+    def _issue(self, base: int, when: int, parts: Any) -> Issue:
+        stamp = Stamp(self._place.epoch, 0, self.line, self._history.version, base, when)
+        layout = self._model.layout.digest
+        return Issue(stamp, parts, self._history.digest, layout, self._place.key)
+
+    def _kept(self, version: int, base: int) -> Issue | None:
+        return next((one for one in self._issues if (one.version, one.base) == (version, base)), None)
+
+    def _keep(self, issue: Issue) -> None:
+        if issue not in self._issues:
+            self._issues = [*self._issues[1 - _KEPT :], issue]
+
+
+def _towards(destination: Address | Cluster) -> Address:
+    return destination.control if isinstance(destination, Cluster) else destination

@@ -1,0 +1,333 @@
+"""The player's end: versions of the weights arrive in the background; the player installs them.
+
+``adopt`` installs the newest version that is whole and checked, at a safe point of the player's loop;
+nothing else ever touches its model. It requests lost frames after a random pause.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections import Counter
+from random import Random
+
+import numpy as np
+
+from olaf.errors import OlafError
+from olaf.transport import wire
+from olaf.transport.address import parse
+from olaf.transport.membership import is_control
+from olaf.transport.port import Address, Port, Run
+from olaf.transport.udp import open_port
+from olaf.weights import authentic
+from olaf.weights.digest import Digest
+from olaf.weights.inbox import Inbox, Staged
+from olaf.weights.issues import Frame, manifest_mac
+from olaf.weights.issues import parse as taken_apart
+from olaf.weights.models import Source, model_of
+from olaf.weights.place import place_of
+from olaf.weights.tensors import OtherLayout, Tensor
+
+_REPORT = 1.0
+"""Seconds between two reports."""
+_BACKOFF = 0.02
+"""Seconds, at most, of the random pause before it requests what is missing."""
+_QUIET, _LATEST = 0.05, 0.5
+"""Seconds without a frame of an issue after which the rest counts as lost, at first and at most."""
+_SLOWER, _FASTER = 1.1, 0.8
+"""What a frame that came twice does to that time, and a version that was committed."""
+_RETRY, _LONGEST = 0.1, 1.0
+"""Seconds until it requests frames again, at first and at most."""
+_SILENT = 10.0
+"""Seconds without a frame after which the lag is not known: the publisher repeats itself each 0.25 s."""
+_SWEEP = 16
+"""Versions between two checks of what is installed, against what was committed."""
+_LOG = logging.getLogger("olaf")
+
+
+class TooStale(OlafError):
+    """The newest version that could be adopted is older than the player allows."""
+
+
+class Subscriber:
+    """Receives the versions of one model of this process, and installs the newest one on ``adopt``."""
+
+    def __init__(
+        self,
+        where: str,
+        model: Source,
+        *,
+        dtype: str | None = None,
+        max_lag: int | None = None,
+        key: str | None = None,
+        local: str | None = None,
+        epoch: int = 0,
+        port: Port | None = None,
+    ) -> None:
+        """Join as a player.
+
+        ``where``: ``olaf://cluster@engine``, or the publisher's address. ``model``, ``dtype``: as the
+        publisher's. ``max_lag``: versions that what is played may be behind the newest; None: any number.
+        ``epoch``: the testbed's, at a fixed address. Raises OlafError, OSError and OtherLayout.
+        """
+        destination = parse(where)
+        self._port = open_port(local, destination) if port is None else port
+        self._model = model_of(model, dtype)
+        self._max_lag = max_lag
+        self._place = place_of(destination, key, wire.Role.PLAYER, self._port, epoch)
+        self.publisher: Address = self._place.server or ("0.0.0.0", 0)
+        self._own = self._port.reachable(self.publisher)
+        layout = self._model.layout
+        self._inbox = Inbox(layout, Digest(self._place.key))
+        self._tensors = {w: [t for t in layout.own if t.width == w and t.count] for w in layout.counts}
+        self.version = 0
+        """The installed version; 0 before the first."""
+        self._when = 0
+        self._adopting = False
+        self._swept = 0
+        self._random = Random(zlib.crc32(repr(self._own).encode()))
+        self._got = self._lost = 0
+        self._heard = self._port.now()
+        self._quiet = _QUIET
+        self._report_due = 0.0
+        self._want_due = float("inf")
+        """When to request what leads on, if nothing on its way does."""
+        self._tries = 0
+        self.refusal: str | None = None
+        """Why this player can never adopt what is published, if so."""
+        self._port.serve(self)
+
+    def adopt(self) -> int | None:
+        """Install the newest version that is whole and checked; its number, None where that is installed.
+
+        Call it where the model is not in use. Raises TooStale where the publisher is more than ``max_lag``
+        versions ahead of what is installed then, and OtherLayout where it publishes another model.
+        """
+        with self._port.lock:
+            if self.refusal:
+                raise OtherLayout(self.refusal)
+            inbox = self._inbox
+            dirty = self._chosen() if inbox.have and inbox.have != self.version else None
+            self._adopting, version, when = True, inbox.have, inbox.when
+        try:
+            if dirty is not None:
+                self._install(version, dirty)
+        finally:
+            with self._port.lock:
+                self._adopting = False
+        if dirty is not None:
+            self.version, self._when = version, when
+        self._port.wake()
+        self._check_lag()
+        return version if dirty is not None else None
+
+    def wait(self, seconds: float) -> bool:
+        """Block until a version is there that ``adopt`` would install; whether one is."""
+        return self._port.wait(lambda: self._inbox.have not in (0, self.version), seconds)
+
+    @property
+    def lag(self) -> int:
+        """Versions that what is installed is behind the newest one that the publisher has."""
+        return max(self._inbox.newest - self.version, 0)
+
+    @property
+    def age(self) -> float:
+        """Seconds since what is installed was published, by both machines' wall clocks; infinite for none."""
+        return (self._port.wall() - self._when) % 2**48 / 1e9 if self.version else float("inf")
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Frames that were refused, by reason; versions that were committed."""
+        return self._inbox.counts
+
+    def close(self) -> None:
+        """Leave; the model stays as it is."""
+        self._place.leave()
+        self._port.close()
+
+    def __enter__(self) -> Subscriber:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _publisher_name(self) -> str:
+        return f"{self.publisher[0]}:{self.publisher[1]}"
+
+    def _check_lag(self) -> None:
+        if self._max_lag is None:
+            return
+        behind = f"version {self.version} is installed" if self.version else "nothing is installed"
+        silence = self._port.now() - self._heard
+        if self.lag > self._max_lag:
+            raise TooStale(
+                f"{behind} and version {self._inbox.newest} is published, more than {self._max_lag} ahead: "
+                "wait for newer weights before playing on, or give a larger max_lag"
+            )
+        if self.version and silence > _SILENT:
+            raise TooStale(
+                f"{behind} and nothing came from {self._publisher_name} for {silence:.0f} s: check that "
+                "it and the engine run"
+            )
+
+    def _chosen(self) -> list[Tensor]:
+        """Tensors that changed since they were installed; all, where what is installed is in doubt."""
+        inbox = self._inbox
+        if self.version and inbox.counts["committed"] - self._swept >= _SWEEP:
+            self._swept = inbox.counts["committed"]
+            self._sweep(inbox)
+        chosen = [
+            tensor for width, tensors in self._tensors.items()
+            for tensor, dirty in zip(tensors, inbox.dirty[width]) if dirty
+        ]  # fmt: skip
+        return chosen
+
+    def _sweep(self, inbox: Inbox) -> None:
+        """Hold what is installed against what was committed, and that against its digest."""
+        if not inbox.sound():
+            _LOG.warning("the committed weights changed in memory; all of them are requested")
+        installed = self._model.read()
+        for width, tensors in self._tensors.items():
+            for tensor, dirty in zip(tensors, inbox.dirty[width]):
+                here, there = installed[width][tensor.place], inbox.state[width][tensor.place]
+                if not dirty and not np.array_equal(here, there):
+                    inbox.counts["overwritten"] += 1
+                    inbox.all_dirty()
+                    _LOG.warning(
+                        "%s changed outside of adopt(); all tensors are installed again", tensor.name
+                    )
+                    return
+
+    def _install(self, version: int, tensors: list[Tensor]) -> None:
+        """Everything is in doubt until all of it is written."""
+        inbox = self._inbox
+        unwritten, inbox_dirty = True, inbox.dirty
+        try:
+            self._model.write(inbox.state, tensors)
+            unwritten = False
+        finally:
+            if unwritten:
+                inbox.all_dirty()
+                self.version = 0
+                inbox.counts["unwritten"] += 1
+            else:
+                for marks in inbox_dirty.values():
+                    marks[:] = False
+
+    # Party
+
+    def receive(self, run: Run, source: Address) -> None:
+        """Party: frames of the publisher, and of the control plane."""
+        for datagram in run:
+            if is_control(datagram):
+                self._place.take(datagram)
+            elif source != self.publisher:
+                self.counts["source"] += 1
+            else:
+                self._frame(datagram)
+
+    def tick(self) -> float | None:
+        """Party: commit what is whole, ask for what is missing, report."""
+        now = self._port.now()
+        if not self._adopting and self._inbox.advance():
+            self._quiet = max(self._quiet * _FASTER, _QUIET)
+            self._report_due = min(self._report_due, now + self._random.random() * _BACKOFF)
+        dues = [self._ask(now)]
+        if now >= self._report_due:
+            self._say(0, 0, [])
+            self._report_due = now + _REPORT
+        return min(*dues, self._report_due)
+
+    def _frame(self, datagram: memoryview) -> None:
+        try:
+            frame = taken_apart(datagram)
+        except ValueError:
+            self.counts["frame"] += 1
+            return
+        if (reason := self._refused(frame)) is not None:
+            self.counts[reason] += 1
+            return
+        inbox = self._inbox
+        now = self._heard = self._port.now()
+        if frame.delta.codec == wire.Codec.MANIFEST:
+            self.refusal = None
+            inbox.manifest(frame)
+        staged = inbox.take(frame)
+        if staged is None:  # requested too early, more often than doubled by the network
+            self._quiet = min(self._quiet * _SLOWER, _LATEST)
+            return
+        self._got += 1
+        staged.ended |= frame.olaf.seq == staged.count - 1
+        lost = staged.ended and not staged.tries
+        staged.due = now + (self._random.random() * _BACKOFF if lost else self._quiet)
+        for other in inbox.staged.values():
+            if other.version < staged.version and not other.ended:
+                other.ended, other.due = True, now + self._random.random() * _BACKOFF
+
+    def _refused(self, frame: Frame) -> str | None:
+        """Why a frame does not count, or None."""
+        inbox, delta = self._inbox, frame.delta
+        if frame.olaf.epoch != self._place.epoch:
+            return "epoch"
+        last = frame.olaf.seq == delta.frames - 1
+        if (delta.codec == wire.Codec.MANIFEST) != last or frame.olaf.segment:
+            return "frame"
+        if delta.line != inbox.line and not (last and inbox.newer_line(delta.line)):
+            return "line"
+        if not last:
+            return None
+        if len(frame.payload) < wire.MANIFEST_BYTES:
+            return "frame"
+        manifest = wire.Manifest.unpack(frame.payload)
+        if manifest.mac != manifest_mac(memoryview(frame.raw), self._place.key, self._place.epoch):
+            return "mac"
+        if manifest.layout != self._model.layout.digest:
+            self.refusal = (
+                f"{self._publisher_name} publishes other tensors: names, types, shapes or ties differ; give "
+                "both ends the same model and the same dtype"
+            )
+            return "layout"
+        return None
+
+    def _ask(self, now: float) -> float:
+        """Ask for what is missing and due; returns when to look again."""
+        inbox = self._inbox
+        if self._adopting or inbox.have >= inbox.newest:
+            self._want_due, self._tries = float("inf"), 0
+            return float("inf")
+        path = inbox.path()
+        if path:
+            self._want_due, self._tries = float("inf"), 0
+            return self._ask_for([one for one in path if not one.whole], now)
+        if self._want_due == float("inf"):
+            self._want_due = now + self._random.random() * _BACKOFF
+        if now >= self._want_due:
+            self._say(0, 0, [(0, 1)])
+            self._want_due = now + self._pause(self._tries)
+            self._tries += 1
+        return self._want_due
+
+    def _ask_for(self, issues: list[Staged], now: float) -> float:
+        for staged in issues:
+            if now >= staged.due:
+                missing = staged.missing()
+                if not staged.tries:
+                    self._lost += sum(count for _, count in missing)
+                self._say(staged.version, staged.base, missing)
+                staged.due = now + self._pause(staged.tries)
+                staged.tries += 1
+        return min((staged.due for staged in issues), default=float("inf"))
+
+    def _pause(self, tries: int) -> float:
+        return min(max(_RETRY, 2 * self._quiet) * 2.0**tries, _LONGEST) * (1 + self._random.random() / 4)
+
+    def _say(self, version: int, base: int, ranges: list[tuple[int, int]]) -> None:
+        inbox = self._inbox
+        have = 0 if inbox.broken else inbox.have
+        want = wire.Want(
+            wire.WANT_ACTION, 0, 0, inbox.line, have, self.version, version, base, self._got, self._lost,
+            bytes(wire.MAC_BYTES),
+        )  # fmt: skip
+        self._got = self._lost = 0
+        self._port.send(self.publisher, authentic.pack(want, ranges, self._place.key, self._own))

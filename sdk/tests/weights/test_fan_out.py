@@ -1,0 +1,252 @@
+"""Versions reach every player, exact and whole, whatever the network loses."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from olaf.weights import TooStale
+from tests.weights.fan import PUBLISHER, Fan, player_address, sha
+
+
+def test_every_version_reaches_every_player() -> None:
+    fan = Fan(4)
+    for _ in range(5):
+        fan.publish()
+        fan.settle(2.0)
+    assert fan.publisher.counters.issued == 5
+    assert all(player.lag == 0 and player.age < 2.0 for player in fan.players)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_loss_doubling_and_reordering_change_no_bit(seed: int) -> None:
+    loss, spread = (0.01, 0.05, 0.2)[seed % 3], (0.0, 0.002, 0.02)[seed // 3]
+    fan = Fan(1 + seed, loss=loss, repeat=0.05, spread=spread, seed=seed)
+    for version in range(30):
+        fan.publish()
+        fan.run(0.05 if version % 3 else 0.5)
+        for number in range(len(fan.players)):
+            fan.adopt(number)
+    fan.settle()
+
+
+def test_a_version_that_changes_nothing_is_a_manifest() -> None:
+    fan = Fan(2)
+    fan.publish()
+    fan.settle()
+    before = fan.engine.up
+    fan.publisher.publish()
+    fan.digests[2] = sha(fan.model)
+    fan.settle(0.2)
+    assert fan.engine.up - before < 500
+
+
+def test_the_publishers_bytes_do_not_grow_with_players() -> None:
+    sent = []
+    for players in (2, 32):
+        fan = Fan(players)
+        fan.publish()
+        fan.settle()
+        fan.run(1.0)
+        before = fan.engine.up
+        for _ in range(4):
+            fan.publish()
+            fan.settle(1.0)
+        sent.append(fan.engine.up - before)
+    assert sent[1] <= 1.05 * sent[0]
+
+
+def test_a_late_player_takes_the_whole_and_disturbs_no_other() -> None:
+    joins = []
+    for versions in (3, 150):
+        fan = Fan(2, values=100_000)
+        for _ in range(versions):
+            fan.publish()
+            fan.run(0.02)
+        fan.settle()
+        before, wants = fan.engine.up, fan.publisher.counters.wants
+        fan.join()
+        fan.settle(5.0, [2])
+        joins.append(fan.engine.up - before)
+        assert fan.publisher.counters.wants - wants <= 2
+    assert joins[1] == pytest.approx(joins[0], rel=0.1)
+
+
+def test_a_player_silent_for_fifty_versions_returns_by_a_set() -> None:
+    fan = Fan(3, values=100_000)
+    fan.publish()
+    fan.settle()
+    fan.engine.down = {player_address(2)}
+    for _ in range(50):
+        fan.publish()
+        fan.settle(1.0, [0, 1])
+    fan.engine.down = set()
+    before = fan.engine.up
+    fan.settle(10.0)
+    assert fan.engine.up - before < 0.8 * 2 * 100_000 * 1.1
+
+
+def test_a_player_too_far_behind_takes_the_whole() -> None:
+    fan = Fan(2, values=2000)
+    fan.publish()
+    fan.settle()
+    fan.engine.down = {player_address(1)}
+    for _ in range(400):
+        fan.publish()
+        fan.run(0.02)
+    fan.engine.down = set()
+    fan.settle(10.0)
+
+
+def test_versions_published_during_sending_supersede_another() -> None:
+    fan = Fan(2, values=200_000)
+    fan.apart = 20  # the same elements move again and again, as in training
+    fan.publisher.close()
+    fan.publisher = fan.publish_with(rate=20_000)
+    fan.publish()
+    fan.settle(60.0)
+    fan.publish()
+    began = fan.publisher.sent.bytes
+    fan.run(5.0)
+    one = fan.publisher.sent.bytes - began
+    fan.publish()
+    began = fan.publisher.sent.bytes
+    for _ in range(16):
+        fan.publish()
+    fan.settle(60.0)
+    assert fan.publisher.counters.issued == 4
+    assert fan.publisher.sent.bytes - began - one < 0.6 * 16 * one
+
+
+def test_a_publisher_that_returns_with_equal_weights_is_quiet() -> None:
+    fan = Fan(3, values=100_000)
+    for _ in range(3):
+        fan.publish()
+    fan.settle()
+    fan.publisher.close()
+    fan.run(3.0)
+    before = fan.engine.up
+    fan.publisher = fan.publish_with(version=3)
+    fan.digests[fan.publisher.publish()] = sha(fan.model)
+    fan.settle(5.0)
+    assert fan.engine.up - before < 10_000
+    fan.publish()
+    fan.settle(1.0)
+    assert [player.version for player in fan.players] == [5] * 3
+
+
+def test_a_publisher_that_returns_with_new_weights_sends_all() -> None:
+    fan = Fan(3, values=100_000)
+    for _ in range(3):
+        fan.publish()
+    fan.run(0.0005)
+    fan.publisher.close()
+    fan.run(3.0)
+    fan.publisher = fan.publish_with(version=3)
+    fan.publish()
+    fan.settle(10.0)
+    assert all(player.counts["lines"] <= 2 for player in fan.players)
+
+
+@pytest.mark.parametrize("frames", [1, 5, 20, 60])
+def test_no_version_has_two_states_if_the_publisher_dies(frames: int) -> None:
+    fan = Fan(3, values=60_000, loss=0.05, seed=frames)
+    fan.publish()
+    fan.settle()
+    fan.engine.frames = 0
+    fan.publish()
+    fan.run(1.0, lambda: fan.engine.frames >= frames)
+    fan.publisher.close()
+    fan.run(3.0)
+    for number in range(3):
+        fan.adopt(number)  # checks the bits against what was published
+    fan.publisher = fan.publish_with(version=2)
+    fan.publish()
+    fan.settle(20.0)
+
+
+def test_dead_and_slow_players_are_named_and_delay_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def commits(disturbed: bool) -> float:
+        fan = Fan(6, values=100_000)
+        fan.publish()
+        fan.settle()
+        if disturbed:
+            fan.engine.down = {player_address(4)}
+            fan.engine.late = {player_address(5): 0.99}
+        total = 0.0
+        for _ in range(40):
+            fan.run(0.3)
+            began = fan.network.time
+            fan.publish()
+            fan.settle(2.0, [0, 1, 2, 3])
+            total += fan.network.time - began
+        return total
+
+    quiet = commits(False)
+    with caplog.at_level(logging.WARNING, "olaf"):
+        assert commits(True) < 1.1 * quiet
+    assert "player 10.0.1.5:20300 has been silent" in caplog.text
+    assert "player 10.0.1.6:20300 is" in caplog.text
+    assert "versions behind" in caplog.text
+
+
+def test_adopt_raises_where_the_newest_is_too_far_ahead() -> None:
+    fan = Fan(1)
+    player = fan.join(max_lag=2)
+    fan.publish()
+    fan.settle()
+    fan.engine.down = {player_address(1)}
+    for _ in range(6):
+        fan.publish()
+        fan.run(0.01)
+    assert player.adopt() is None
+    fan.engine.down = set()
+    fan.run(1.0, lambda: player.lag == 6)
+    with pytest.raises(TooStale, match="version 1 is installed and version 7 is published"):
+        player.adopt()
+    fan.settle()
+    assert player.lag == 0
+
+
+def test_adopt_raises_where_the_publisher_is_silent() -> None:
+    fan = Fan(0)
+    player = fan.join(max_lag=2)
+    fan.publish()
+    fan.settle()
+    fan.engine.down = {player_address(0)}
+    fan.run(11.0)
+    with pytest.raises(TooStale, match="nothing came from"):
+        player.adopt()
+
+
+def test_outside_changes_of_the_model_are_undone() -> None:
+    fan = Fan(1)
+    for version in range(40):
+        fan.publish()
+        fan.run(0.2)
+        if version == 5:
+            fan.share = 0.0
+            fan.adopt(0)
+            fan.models[0]["head"][7] += 1
+        else:
+            fan.players[0].adopt()
+    assert fan.players[0].counts["overwritten"] == 1
+    assert sha(fan.models[0]) == sha(fan.model)
+
+
+def test_few_repairs_are_sent_for_little_loss() -> None:
+    fan = Fan(32, values=40_000, share=0.2, loss=0.001, mtu=300)
+    fan.publish()
+    fan.settle()
+    sent, wants, frames = fan.publisher.sent.frames, fan.publisher.counters.wants, 0
+    for _ in range(3):
+        fan.publish()
+        issue = fan.publisher._sender.issue
+        assert issue is not None
+        frames += issue.count
+        fan.settle(5.0)
+    beacons = 6
+    assert fan.publisher.sent.frames - sent <= 1.06 * frames + beacons
+    assert fan.publisher.counters.wants - wants <= 3 * 32 * 3
+    assert fan.engine.members[0] != PUBLISHER

@@ -1,0 +1,145 @@
+"""Who may publish: what is forged, replayed, changed or of another run is counted and never committed."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olaf.transport import wire
+from olaf.transport.port import Address
+from olaf.weights import Subscriber
+from olaf.weights.issues import HEADERS
+from tests.network import of
+from tests.weights.fan import PUBLISHER, Fan, sha
+
+KEY = "00112233445566778899aabbccddeeff"
+
+
+def keyed() -> Fan:
+    """A fan of one player under a key, at version 3; what was sent is kept."""
+    fan = Fan(0, values=4000)
+    fan.publisher.close()
+    fan.engine.seen = []
+    fan.publisher = fan.publish_with(key=KEY)
+    fan.join(key=KEY)
+    for _ in range(3):
+        fan.publish()
+        fan.settle(2.0)
+    return fan
+
+
+def frames(fan: Fan) -> list[bytes]:
+    """What the publisher sent."""
+    assert fan.engine.seen is not None
+    return [datagram for source, _, datagram in fan.engine.seen if source == PUBLISHER]
+
+
+def give(player: Subscriber, datagram: bytes, source: Address = PUBLISHER) -> None:
+    player.receive(of(datagram), source)
+    player.tick()
+
+
+def signed_by(fan: Fan, key: str) -> list[bytes]:
+    """An issue of version 4 as a publisher with this key makes it."""
+    other = Fan(0, values=4000)
+    other.publisher.close()
+    other.engine.seen = []
+    other.publisher = other.publish_with(key=key, version=3)
+    other.publisher.line = fan.publisher.line + 1
+    other.join(key=key)
+    other.publish()
+    other.run(2.0)
+    return frames(other)
+
+
+def test_replayed_frames_of_every_version_change_nothing() -> None:
+    fan = keyed()
+    player, before = fan.players[0], sha(fan.models[0])
+    for datagram in frames(fan):
+        give(player, datagram)
+    assert (player._inbox.have, player.counts["committed"]) == (3, 3)
+    assert player.counts["late"] >= len(frames(fan)) - 3
+    assert sha(fan.models[0]) == before
+
+
+def test_another_source_epoch_line_or_key_is_refused() -> None:
+    fan = keyed()
+    player = fan.players[0]
+    good = frames(fan)
+    for datagram in good:
+        give(player, datagram, ("10.9.9.9", wire.UDP_PORT))
+        give(player, datagram, (PUBLISHER[0], 9))
+        give(player, datagram[:1] + bytes([datagram[1] ^ 0x50]) + datagram[2:])
+    assert player.counts["source"] == 2 * len(good)
+    assert player.counts["epoch"] == len(good)
+    for key in ("ff" * 16, ""):
+        for datagram in signed_by(fan, key):
+            give(player, datagram)
+    assert player.counts["mac"] >= 2
+    assert player.counts["line"] > 0
+    assert player._inbox.line == fan.publisher.line
+    assert (player._inbox.have, player.counts["committed"]) == (3, 3)
+
+
+def test_the_right_key_begins_a_new_line() -> None:
+    fan = keyed()
+    for datagram in signed_by(fan, KEY):
+        give(fan.players[0], datagram)
+    assert fan.players[0]._inbox.line == fan.publisher.line + 1
+
+
+def test_frames_that_were_changed_or_cut_are_never_committed() -> None:
+    fan = keyed()
+    fan.engine.down = {("10.0.1.1", wire.UDP_PORT)}
+    fan.publish()
+    fan.run(1.0)
+    player, random = fan.players[0], Random(1)
+    fresh = [one for one in frames(fan) if wire.Delta.unpack(one, wire.OLAF_BYTES).version == 4]
+    for _ in range(2000):
+        datagram = random.choice(fresh)
+        place = random.randrange(4, len(datagram))
+        wrong = bytes([datagram[place] ^ 1 << random.randrange(8)])
+        give(player, datagram[:place] + (wrong + datagram[place + 1 :]) * (random.random() < 0.7))
+    assert player.counts["frame"] == 2000
+    assert player._inbox.have == 3
+    for datagram in fresh:
+        give(player, datagram)
+    assert player._inbox.have == 4
+
+
+def test_a_version_with_a_wrong_digest_is_reverted_and_resent() -> None:
+    fan = Fan(1)
+    fan.publish()
+    fan.settle()
+    fan.players[0]._inbox.state[2][5] += 1  # as a broken memory does
+    fan.share = 0.0
+    fan.model["embed"][0, 5] += 3
+    fan.publish()
+    fan.settle()
+    assert fan.players[0].counts["digest"] == 1
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=120), st.booleans())
+def test_any_datagram_leaves_both_ends_working(data: bytes, framed: bool) -> None:
+    fan = Fan(1, values=100)
+    head = wire.Olaf(1, wire.FrameType.ACK, 0, wire.Flag.DELTA, 1, 0, 0.0, 0, 0, 0).pack() if framed else b""
+    give(fan.players[0], head + data)
+    fan.publisher.receive(of(data), ("10.0.1.1", 20300))
+    fan.publish()
+    fan.settle()
+
+
+@pytest.mark.parametrize("key", ["", "ff" * 16])
+def test_a_players_message_without_the_key_is_refused(key: str) -> None:
+    fan = keyed()
+    fan.join(key=key)
+    before = fan.publisher.sent.frames
+    fan.run(3.0)
+    assert fan.publisher.counters.refused >= 2
+    assert len(fan.publisher.players) == 1
+    assert fan.publisher.sent.frames - before < 20
+    assert HEADERS == 54

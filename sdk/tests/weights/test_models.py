@@ -1,0 +1,143 @@
+"""Models of every kind: what a player installs has the bits that were published."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from olaf.transport.virtual import VirtualNetwork
+from olaf.weights import OtherLayout, Publisher, Subscriber
+from olaf.weights.models import Source, model_of
+from tests.weights.fan import PUBLISHER, Engine, player_address
+
+
+def carried(published: Source, *played: Source, dtype: str | None = None) -> list[Subscriber]:
+    """Players that have adopted what was published."""
+    engine = Engine()
+    network = VirtualNetwork(engine, epoch=10**18)
+    publisher = Publisher("10.0.1.1:20300", published, dtype=dtype, mtu=1500, port=network.port(PUBLISHER))
+    players = []
+    for number, model in enumerate(played):
+        engine.members.append(player_address(number))
+        port = network.port(engine.members[-1])
+        players.append(Subscriber(f"{PUBLISHER[0]}:20300", model, dtype=dtype, port=port))
+    publisher.publish()
+    network.run(2.0)
+    for player in players:
+        assert player.adopt() == 1
+    return players
+
+
+def test_tied_strided_and_special_values_are_equal_bits() -> None:
+    values = np.array([[0.0, -0.0, np.nan], [np.inf, 1e-45, 1.0]], np.float32)
+    values.view(np.uint32)[0, 2] = 0x7FA00001  # a signalling NaN
+    shared = np.arange(6, dtype=np.int64)
+    published: dict[str, Any] = {
+        "strided": np.asfortranarray(values),
+        "bytes": np.arange(-3, 3, dtype=np.int8),
+        "a": shared,
+        "b": shared,
+        "half": values.astype(np.float16),
+        "empty": np.zeros((0, 4), np.float32),
+        "flag": np.array([True, False]),
+    }
+    target = np.zeros(6, np.int64)
+    played = {
+        name: np.zeros((2 * array.shape[0], *array.shape[1:]), array.dtype)[::2]
+        for name, array in published.items()
+    }
+    played["a"] = played["b"] = target
+    carried(published, played)
+    for name, array in published.items():
+        assert np.ascontiguousarray(played[name]).tobytes() == np.ascontiguousarray(array).tobytes(), name
+
+
+def test_a_file_of_safetensors_is_replaced_whole(tmp_path: Path) -> None:
+    def write(path: Path, value: float) -> None:
+        body = np.full(5, value, np.float32).tobytes() + np.arange(3, dtype=np.int16).tobytes()
+        head = {"w": {"dtype": "F32", "shape": [5], "data_offsets": [0, 20]},
+                "__metadata__": {"format": "pt"},
+                "n": {"dtype": "I16", "shape": [3], "data_offsets": [20, 26]}}  # fmt: skip
+        text = json.dumps(head).encode()
+        path.write_bytes(len(text).to_bytes(8, "little") + text + body)
+
+    source, target = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    write(source, 2.5)
+    write(target, 0.0)
+    carried(source, target)
+    assert model_of(target, None).read()[4].view(np.float32).tolist() == [2.5] * 5
+    assert list(tmp_path.iterdir()).count(target) == len(list(tmp_path.iterdir())) - 1
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"\xff" * 8, b"\x02" + bytes(7) + b"[]", b"\x04" + bytes(7) + b"{{{{"]
+)
+def test_a_file_that_is_damaged_is_refused_in_one_line(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(damage)
+    with pytest.raises(OtherLayout, match=r"x\.safetensors|no values"):
+        model_of(path, None)
+
+
+def test_numpy_rounds_to_bfloat16_as_torch_does() -> None:
+    torch = pytest.importorskip("torch")
+    values = np.random.default_rng(0).integers(0, 2**32, 10_000, np.uint32).view(np.float32)
+    ours = model_of({"w": values}, "bfloat16").read()[2]
+    theirs = torch.from_numpy(values.copy()).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+    numbers = ~np.isnan(values)
+    assert np.array_equal(ours[numbers], theirs[numbers])
+
+
+def test_a_module_plays_what_another_one_published() -> None:
+    torch = pytest.importorskip("torch")
+
+    def module() -> Any:
+        model = torch.nn.Sequential(
+            torch.nn.Embedding(11, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 11)
+        )
+        model[2].weight = model[0].weight  # tied
+        return model
+
+    published, played, arrays = module(), module(), {}
+    carried(published, played, dtype="bfloat16")
+    for name, tensor in published.state_dict().items():
+        wanted = tensor.to(torch.bfloat16).to(tensor.dtype) if tensor.is_floating_point() else tensor
+        assert torch.equal(played.state_dict()[name], wanted), name
+    assert played[2].weight is played[0].weight
+    eight = {"w": torch.arange(32, dtype=torch.uint8).view(torch.float8_e4m3fn).reshape(4, 8).t()}
+    arrays["w"] = torch.zeros(8, 4).to(torch.float8_e4m3fn)
+    carried(eight, arrays)
+    assert torch.equal(arrays["w"].view(torch.uint8), eight["w"].contiguous().view(torch.uint8))
+
+
+def test_other_tensors_are_refused_by_the_player() -> None:
+    engine = Engine()
+    network = VirtualNetwork(engine, epoch=10**18)
+    publisher = Publisher("10.0.1.1", {"w": np.zeros(9, np.float32)}, mtu=1500, port=network.port(PUBLISHER))
+    engine.members.append(player_address(0))
+    port = network.port(player_address(0))
+    player = Subscriber(PUBLISHER[0], {"w": np.zeros(8, np.float32)}, port=port)
+    publisher.publish()
+    network.run(1.0)
+    with pytest.raises(OtherLayout, match=r"10\.0\.0\.254:20300 publishes other tensors"):
+        player.adopt()
+
+
+@pytest.mark.parametrize("model", [{}, {"x": np.array(["text"])}, 7])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(OtherLayout):
+        model_of(model, None)
+
+
+def test_a_sharded_module_has_the_layout_and_bits_of_the_whole(tmp_path: Path) -> None:
+    pytest.importorskip("torch.distributed.fsdp", reason="needs torch: pip install olaf[torch]")
+    command = [sys.executable, "-m", "tests.weights.sharded"]
+    folder = Path(__file__).parents[2]
+    ranks = [subprocess.Popen([*command, str(rank), str(tmp_path / "store")], cwd=folder) for rank in (0, 1)]
+    assert [rank.wait(120) for rank in ranks] == [0, 0]

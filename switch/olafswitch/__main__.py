@@ -1,0 +1,5 @@
+"""``python -m olafswitch`` is ``olafswitch``."""
+
+from olafswitch.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Verbs, one file each, found by their file names."""

@@ -1,0 +1,1 @@
+"""Command lines: groups of verbs, how one runs, and what it prints."""

@@ -1,0 +1,107 @@
+"""Runs a command line: errors become lines, signals and closed pipes end it cleanly."""
+
+import errno
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from olafswitch import log, paths
+from olafswitch.console import output
+from olafswitch.console.output import print_error, wants_json
+from olafswitch.errors import EXIT_FAILED, BadInput, OlafError, Problem
+
+_TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(
+    command: click.Command, show: Callable[[click.ClickException], None], words: Sequence[str] | None = None
+) -> NoReturn:
+    """Run ``command`` with ``words``, by default this process's, and exit; ``show`` prints wrong usage."""
+    output.begin()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
+        # What a terminal's encoding cannot show, or a file name that is not text, is not an error.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    for each in _TERMINATION_SIGNALS:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
+            signal.signal(each, _interrupt)
+    try:
+        code = command.main(words, command.name, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        with suppress(OSError):
+            show(error)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        with suppress(OSError):
+            click.echo("interrupted", err=True)
+        sys.exit(130)
+    except OlafError as error:
+        if os.environ.get("OLAF_DEBUG"):
+            raise
+        with suppress(OSError):
+            print_error(error)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(EXIT_FAILED)
+    except OSError as error:
+        if os.environ.get("OLAF_DEBUG"):
+            raise
+        with suppress(OSError):
+            print_error(OlafError(_refused(error)))
+        sys.exit(EXIT_FAILED)
+    finally:
+        _discard_unwritten()
+
+
+def log_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--log-level`` and ``--log-json``, which a command takes before its verb."""
+    levels = click.Choice(log.LEVELS)
+    command = click.option("--log-json", is_flag=True, default=None, help="Log JSON lines.")(command)
+    return click.option("--log-level", type=levels, help="Log from this level on.  [default: warning]")(
+        command
+    )
+
+
+def show_usage_error(error: click.ClickException) -> None:
+    """Wrong usage on the standard error, or as JSON where the command line asks for that."""
+    if not wants_json():
+        error.show()
+        return
+    wrong = BadInput(Problem(error.format_message(), remedy="see --help"))
+    wrong.exit_code = error.exit_code
+    print_error(wrong)
+
+
+def _refused(error: OSError) -> Problem:
+    """What the system says, and where to make room: a write that finds none does not say in which file."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = f"make room for {paths.state()} and {paths.cache()}" if full else ""
+    return Problem(str(error.strerror or error), str(error.filename or ""), remedy)
+
+
+def _discard_unwritten() -> None:
+    """Output that cannot be written: at exit Python would try again, and exit with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """A CI system's SIGTERM and a closed terminal's SIGHUP let a verb clean up, as Ctrl-C does."""
+    for each in _TERMINATION_SIGNALS:
+        # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.
+        # A handler, unlike SIG_IGN, is not inherited by the programs that the clean-up starts.
+        signal.signal(each, lambda number, frame: None)
+    raise KeyboardInterrupt

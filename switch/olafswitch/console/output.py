@@ -1,0 +1,128 @@
+"""Everything a verb prints: tables, JSON, the steps of long work, and errors."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import click
+
+from olafswitch.errors import OlafError
+
+_START = time.monotonic()
+_STILL_AFTER = 10.0
+_Command = Callable[..., Any]
+_has_document = threading.Event()
+"""Set once a document is on the standard output: what parses it expects no second one."""
+
+
+def begin() -> None:
+    """A command line begins: nothing of it is printed yet."""
+    _has_document.clear()
+
+
+def json_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option ``--json`` of a verb, given to it as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help=meaning)
+
+
+def wants_json() -> bool:
+    """Whether the command line asks for JSON, also when it cannot be parsed; what follows ``--`` is another
+    program's."""
+    words = sys.argv[1:]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def print_json(value: Any) -> None:
+    """``value`` as one JSON document on the standard output."""
+    _has_document.set()
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def show(document: Any, text: str, as_json: bool) -> None:
+    """What a verb has done: ``document`` as JSON, or ``text`` for people."""
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(text)
+
+
+def counted(number: int, what: str) -> str:
+    """``number`` things, ``what`` being the word for one of them."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = False) -> Any:
+    """A table of rich's; columns of numbers are aligned to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column, head in enumerate(heads):
+        numeric = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
+        made.add_column(Text(head), justify="right" if numeric else "left", no_wrap=no_wrap)
+    for row in rows:
+        made.add_row(*(Text(str(cell)) for cell in row))
+    return made
+
+
+def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A titled :func:`grid`. Cells are never cut."""
+    from rich.console import Console
+
+    # As wide as its content: a pipe and a log are read in whole lines.
+    console = Console(highlight=False, width=10_000)
+    click.echo(f"\n{title}")
+    with console.capture() as shown:
+        console.print(grid(heads, rows, no_wrap=True))
+    for line in shown.get().splitlines():
+        click.echo(f"  {line.rstrip()}")
+
+
+def print_error(error: OlafError) -> None:
+    """One line a problem on the standard error; with ``--json`` one document on the standard output, where
+    none is yet."""
+    if wants_json() and not _has_document.is_set():
+        problems = [vars(problem) for problem in error.problems]
+        print_json({"error": {"problems": problems, "exit_code": error.exit_code}})
+        return
+    for problem in error.problems:
+        click.echo(f"error: {problem}", err=True)
+
+
+def log_progress(step: str) -> None:
+    """Show a step of long work as it begins, on the standard error, with the seconds since the start.
+
+    A closed pipe or a full disk at the other end does not stop it half-way.
+    """
+    with suppress(OSError):
+        click.echo(f"{time.monotonic() - _START:6.1f} s  {step}", err=True)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """:func:`log_progress`, which repeats a step that takes long every 10 s: so an operator sees movement."""
+    steps: SimpleQueue[str | None] = SimpleQueue()
+
+    def begin(step: str) -> None:
+        log_progress(step)
+        steps.put(step)
+
+    def repeat() -> None:
+        step, since = steps.get(), time.monotonic()
+        while step is not None:
+            try:
+                step, since = steps.get(timeout=_STILL_AFTER), time.monotonic()
+            except Empty:
+                log_progress(f"still {step}, for {time.monotonic() - since:.0f} s")
+
+    threading.Thread(target=repeat, name="progress", daemon=True).start()
+    try:
+        yield begin
+    finally:
+        steps.put(None)

@@ -1,0 +1,114 @@
+"""``p4c`` and ``p4c-bm2-ss``, with the options of p4lang's that have a meaning for BMv2 and v1model."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from olafswitch import __version__
+from olafswitch.dropin.options import begin, ignored
+
+_FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug")
+_VALUED = ("--top4", "--dump", "--toJSON", "--pp", "-T", "--maxErrorCount", "--excludeFrontendPasses",
+           "--excludeMidendPasses", "--disable-annotations", "-Xp4c", "-Xpreprocessor")  # fmt: skip
+_DIAGNOSTICS = re.compile(r"--W(disable|info|warn|error)(=.*)?")
+_P4_14 = re.compile(r"^\s*(header_type\s+\w+|field_list\s+\w+|parser\s+\w+)\s*\{", re.MULTILINE)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The JSON file; for p4c also its folder."
+)
+@click.option(
+    "-I", "include", type=click.Path(path_type=Path), multiple=True, help="Look for included files there too."
+)
+@click.option("-D", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
+@click.option("--p4runtime-files", "--p4runtime-file", "infos", multiple=True, metavar="FILE[,FILE]",
+              help="Write the P4Info: text, .json, or .bin.")  # fmt: skip
+@click.option(
+    "--p4runtime-format", type=click.Choice(["text", "json", "binary"]), help="Of every P4Info file."
+)
+@click.option("-b", "--target", type=click.Choice(["bmv2"]), default="bmv2", help="bmv2 alone.")
+@click.option("-a", "--arch", type=click.Choice(["v1model"]), default="v1model", help="v1model alone.")
+@click.option("--std", "-x", "--p4v", "standard", default="p4-16", help="p4-16, or 16, alone.")
+@click.option("-E", "only_preprocess", is_flag=True, help="Print the preprocessed program only.")
+@click.version_option(__version__, "--version", "-V", message="%(prog)s of olafswitch %(version)s")
+@ignored(_FLAGS, _VALUED)
+def compiler(
+    file: Path, output: Path | None, include: tuple[Path, ...], defines: tuple[str, ...],
+    infos: tuple[str, ...], p4runtime_format: str | None, target: str, arch: str, standard: str,
+    only_preprocess: bool, **unused: Any,
+) -> None:  # fmt: skip
+    """Compile the P4_16 program FILE for v1model, for Olaf's simple_switch and simple_switch_grpc.
+
+    Options of p4lang's compiler that are not listed here and concern its passes, warnings and dumps are taken
+    and have no effect; others are refused.
+    """
+    from olafswitch.errors import BadInput, Problem
+    from olafswitch.p4.compiler import compile_text
+    from olafswitch.p4.device_config import as_json
+    from olafswitch.p4.syntax.preprocess import preprocess
+
+    if standard not in ("p4-16", "p4_16", "16"):
+        what = f"--std {standard} is not supported: Olaf compiles P4_16"
+        raise BadInput(Problem(what, str(file), "translate the program to P4_16"))
+    if not file.is_file():
+        raise BadInput(Problem("no such file", str(file)))
+    macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
+    text = preprocess(file, include, macros)
+    if only_preprocess:
+        click.echo(text, nl=False)
+        return
+    _check_version(text, file)
+    program = compile_text(text, file=str(file))
+    if program.architecture != arch:
+        raise BadInput(Problem(f"the program is for {program.architecture}, not {arch}", str(file)))
+    written = {Path(name): _as_info(program.p4info, name, p4runtime_format) for given in infos
+               for name in given.split(",")}  # fmt: skip
+    json_file = _json_file(click.get_current_context().info_name or "", output, file)
+    if json_file is not None:
+        written[json_file] = as_json(program.device_config, str(file)).encode()
+    for path, data in written.items():
+        path.write_bytes(data)
+
+
+def _json_file(name: str, output: Path | None, file: Path) -> Path | None:
+    """Where the program goes: p4c takes a folder, or a file; p4c-bm2-ss a file or nothing."""
+    if name == "p4c" and (output is None or output.is_dir() or output.suffix != ".json"):
+        folder = output or Path()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{file.stem}.json"
+    return output
+
+
+def _check_version(text: str, file: Path) -> None:
+    """P4_14's declarations are no P4_16: say so, and not what the grammar stumbles over first."""
+    from olafswitch.errors import BadInput, Problem
+
+    found = _P4_14.search(text)
+    if found:
+        what = f"this is P4_14 ({found[0].split()[0]}); Olaf compiles P4_16"
+        raise BadInput(Problem(what, str(file), "translate the program to P4_16"))
+
+
+def _as_info(info: Any, name: str, chosen: str | None) -> bytes:
+    from google.protobuf import json_format
+
+    from olafswitch.p4.p4info.describe import as_text
+
+    kind = chosen or {".json": "json", ".bin": "binary"}.get(Path(name).suffix, "text")
+    if kind == "binary":
+        data: bytes = info.SerializeToString()
+        return data
+    if kind == "json":
+        text: str = json_format.MessageToJson(info)
+        return f"{text}\n".encode()
+    return as_text(info).encode()
+
+
+def main(name: str) -> NoReturn:
+    """Be ``p4c`` or ``p4c-bm2-ss``."""
+    begin(compiler, name, [word for word in sys.argv[1:] if not _DIAGNOSTICS.fullmatch(word)])

@@ -1,0 +1,216 @@
+"""The native engine from Python: ports, programs, packet-ins."""
+
+import ctypes
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from olafswitch.engine.compile import engine_library
+from olafswitch.engine.tenancy import Tenancy
+from olafswitch.errors import OlafError, Problem
+
+_log = logging.getLogger(__name__)
+
+_MAX_PACKET_IN = 65536
+_MAX_REASON = 256
+_TIMEOUT_MS = 500
+
+PacketIn = Callable[[bytes], None]
+Signatures = Sequence[tuple[str, Any, tuple[Any, ...]]]
+"""Native functions: name without ``olaf_``, type of the result, types of the arguments."""
+
+
+@dataclass(frozen=True)
+class PortStats:
+    """Counts of a port, in frames and bytes; ``*_dropped`` in frames."""
+
+    rx_frames: int
+    rx_bytes: int
+    rx_dropped: int
+    tx_frames: int
+    tx_bytes: int
+    tx_dropped: int
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Frames that went nowhere, by reason: before a pipeline was pushed, to a port that does not exist,
+    punted faster than one source may or the control plane takes them (or too long for it)."""
+
+    no_pipeline: int
+    misrouted: int
+    packet_ins: int
+
+
+class Engine:
+    """One engine. Wire it first, then add ports, then start; other threads may call it until they get
+    OlafError because it is closed."""
+
+    def __init__(self) -> None:
+        self._library = load_native(engine_library(), _SIGNATURES)
+        self._handle = ctypes.c_void_p(self._library.olaf_engine_new())
+        self._receivers: dict[int, PacketIn] = {}
+        self._punts: threading.Thread | None = None
+        self._tenancy = Tenancy("the engine")
+        self._stopping = False
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """Its address, for native code."""
+        return self._handle
+
+    def wire_switch(self, cpu_port: int) -> None:
+        """One switch, device 0, with all the ports."""
+        self.check(self._library.olaf_engine_wire_switch(self._handle, cpu_port), "the switch")
+
+    def add_interface(self, number: int, name: str) -> None:
+        """A network interface as a port. Raises OlafError."""
+        add = self._library.olaf_engine_add_interface
+        self.check(add(self._handle, number, name.encode()), f"port {number}")
+
+    def add_own_interface(self, number: int, name: str, *, nic: bool = False) -> None:
+        """One end of a veth pair, or a network card with all its queues, as a port, by AF_XDP: no one else
+        uses it, and what comes in is on the wire (its offloads are off). Queueing
+        disciplines at ``name`` have no effect.
+
+        Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
+        """
+        reason = ctypes.create_string_buffer(_MAX_REASON)
+        add = self._library.olaf_engine_add_own_interface
+        self.check(add(self._handle, number, name.encode(), nic, reason, _MAX_REASON), f"port {number}")
+        if reason.value:
+            level = logging.WARNING if nic else logging.DEBUG
+            _log.log(level, "port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
+
+    def add_tap(self, number: int, descriptor: int) -> None:
+        """An open TAP device as a port; the engine closes it. Raises OlafError."""
+        self.check(self._library.olaf_engine_add_tap(self._handle, number, descriptor), f"port {number}")
+
+    def add_socket(self, number: int, listening: socket.socket) -> None:
+        """A listening SOCK_SEQPACKET socket as a port; the engine takes it over. Raises OlafError."""
+        add = self._library.olaf_engine_add_seqpacket
+        self.check(add(self._handle, number, listening.detach()), f"port {number}")
+
+    def add_pcap(self, number: int, into: Path | None, out: Path | None) -> None:
+        """pcap files as a port: frames to read, frames written. Raises OlafError."""
+        add = self._library.olaf_engine_add_pcap
+        names = [b"" if path is None else str(path).encode() for path in (into, out)]
+        self.check(add(self._handle, number, *names), f"port {number}")
+
+    def start(self) -> None:
+        """Begin to move frames, and to hand packet-ins to their receivers."""
+        self._library.olaf_engine_start(self._handle)
+        self._punts = threading.Thread(target=self._deliver_packet_ins, name="packet-ins", daemon=True)
+        self._punts.start()
+
+    def close(self) -> None:
+        """Stop and free everything; what is queued is lost, a replay is cut off."""
+        if not self._tenancy.close():
+            return
+        self._stopping = True
+        self._library.olaf_engine_stop(self._handle)
+        if self._punts is not None:
+            self._punts.join()
+        self._library.olaf_engine_free(self._handle)
+
+    def set_switch(self, device: int, process: int, state: int) -> None:
+        """Run the program at these addresses (switch_abi.h) from now on.
+
+        When this returns the program before it processes no packet any more.
+        """
+        with self._tenancy.inside():
+            self._library.olaf_engine_set_switch(self._handle, device, process, state)
+
+    def unset_switch(self, device: int) -> None:
+        """Run no program from now on, as a closed engine does already."""
+        with suppress(OlafError):
+            self.set_switch(device, 0, 0)
+
+    def quiesce(self) -> None:
+        """Return once no packet that is in a program now is in it any more."""
+        with self._tenancy.inside():
+            self._library.olaf_engine_quiesce(self._handle)
+
+    def packet_out(self, device: int, frame: bytes) -> None:
+        """Run ``frame`` through ``device`` as if it came in by the CPU port."""
+        with self._tenancy.inside():
+            self._library.olaf_engine_packet_out(self._handle, device, frame, len(frame))
+
+    def on_packet_in(self, device: int, receive: PacketIn) -> None:
+        """Hand frames that ``device`` sends to the CPU port to ``receive``, on a thread of their own."""
+        self._receivers[device] = receive
+
+    def port_stats(self, number: int) -> PortStats:
+        """The counts of port ``number``. Raises OlafError when it does not exist."""
+        six = (ctypes.c_uint64 * 6)()
+        with self._tenancy.inside():
+            if not self._library.olaf_engine_port_stats(self._handle, number, six):
+                raise OlafError(Problem("does not exist", f"port {number}"))
+        return PortStats(*six)
+
+    def losses(self) -> Losses:
+        """Frames that went nowhere."""
+        three = (ctypes.c_uint64 * 3)()
+        with self._tenancy.inside():
+            self._library.olaf_engine_losses(self._handle, three)
+        return Losses(*three)
+
+    def processor_ns(self) -> int:
+        """ns of processor time that its native thread has had."""
+        with self._tenancy.inside():
+            return int(self._library.olaf_engine_processor_ns(self._handle))
+
+    def _deliver_packet_ins(self) -> None:
+        device = ctypes.c_uint()
+        buffer = ctypes.create_string_buffer(_MAX_PACKET_IN)
+        take = self._library.olaf_engine_take_packet_in
+        while not self._stopping:
+            length = take(self._handle, _TIMEOUT_MS, ctypes.byref(device), buffer)
+            receive = self._receivers.get(device.value)
+            if length and receive is not None:
+                receive(buffer.raw[:length])
+
+    @staticmethod
+    def check(message: bytes | None, where: str) -> None:
+        """Raises OlafError about ``where`` when a native function returned a message."""
+        if message is not None:
+            raise OlafError(Problem(message.decode(errors="replace"), where))
+
+
+_POINTER, _TEXT, _SIZE, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int
+_NUMBER, _WORD = ctypes.c_uint, ctypes.c_uint64
+_NUMBERS, _WORDS = map(ctypes.POINTER, (_NUMBER, _WORD))
+_SIGNATURES: Signatures = (
+    ("engine_new", _POINTER, ()),
+    ("engine_free", None, (_POINTER,)),
+    ("engine_wire_switch", _TEXT, (_POINTER, _NUMBER)),
+    ("engine_add_interface", _TEXT, (_POINTER, _NUMBER, _TEXT)),
+    ("engine_add_own_interface", _TEXT, (_POINTER, _NUMBER, _TEXT, _INT, _TEXT, _SIZE)),
+    ("engine_add_tap", _TEXT, (_POINTER, _NUMBER, _INT)),
+    ("engine_add_seqpacket", _TEXT, (_POINTER, _NUMBER, _INT)),
+    ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
+    ("engine_start", None, (_POINTER,)),
+    ("engine_stop", None, (_POINTER,)),
+    ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, _POINTER)),
+    ("engine_quiesce", None, (_POINTER,)),
+    ("engine_packet_out", None, (_POINTER, _NUMBER, _TEXT, _SIZE)),
+    ("engine_take_packet_in", _SIZE, (_POINTER, _INT, _NUMBERS, _TEXT)),
+    ("engine_port_stats", _INT, (_POINTER, _NUMBER, _WORDS)),
+    ("engine_losses", None, (_POINTER, _WORDS)),
+    ("engine_processor_ns", _WORD, (_POINTER,)),
+)
+
+
+def load_native(library: Path, signatures: Signatures) -> ctypes.CDLL:
+    """``library`` with its functions' types declared."""
+    loaded = ctypes.CDLL(str(library))
+    for name, result, arguments in signatures:
+        function = getattr(loaded, f"olaf_{name}")
+        function.restype = result
+        function.argtypes = arguments
+    return loaded

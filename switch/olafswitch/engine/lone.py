@@ -1,0 +1,84 @@
+"""One P4 switch with real ports: any v1model program, served over P4Runtime."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import SOCK_SEQPACKET
+
+from olafswitch.engine.device import EngineSwitch
+from olafswitch.engine.engine import Engine
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.compiler import Program
+from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.agent import serve
+from olafswitch.ports import unix
+from olafswitch.ports.pcap import why_not_written
+from olafswitch.ports.spec import PortSpec
+from olafswitch.ports.tap import open_tap
+from olafswitch.ports.transport import Transport
+
+
+@dataclass(frozen=True)
+class LoneSwitch:
+    """A switch that runs: where it serves P4Runtime, and the engine that moves its packets."""
+
+    address: str
+    engine: Engine
+
+
+@contextmanager
+def running(
+    program: Program | None,
+    ports: Sequence[PortSpec],
+    address: str,
+    tls: Tls | None,
+    device_id: int,
+    cpu_port: int,
+    others: Sequence[str] = (),
+) -> Iterator[LoneSwitch]:
+    """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``, and
+    at ``others``, of loopback, without TLS. Without a program it drops all packets until a client pushes one.
+
+    Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
+    the address cannot be bound.
+    """
+    with ExitStack() as stack:
+        engine = Engine()
+        stack.callback(engine.close)
+        engine.wire_switch(cpu_port)
+        switch = EngineSwitch(engine, 0, cpu_port)
+        stack.callback(switch.close)
+        agent = serve({device_id: switch}, address, tls, others=others)
+        stack.callback(agent.stop)
+        if program is not None:
+            agent.load(device_id, program.p4info, program.device_config)
+        for port in ports:
+            _open(engine, port)
+            if port.transport is Transport.UNIX:
+                stack.callback(Path(port.where).unlink, missing_ok=True)
+        engine.start()
+        yield LoneSwitch(agent.address, engine)
+
+
+def _open(engine: Engine, port: PortSpec) -> None:
+    try:
+        match port.transport:
+            case Transport.VETH | Transport.NIC:
+                engine.add_interface(port.number, port.where)
+            case Transport.TAP:
+                engine.add_tap(port.number, open_tap(port.where))
+            case Transport.UNIX:
+                engine.add_socket(port.number, unix.listen(Path(port.where), SOCK_SEQPACKET))
+            case Transport.PCAP:
+                into, _, out = port.where.partition(",")
+                if out and (reason := why_not_written(Path(out))):
+                    raise OlafError(
+                        Problem(
+                            reason, f"--port {port.number}={port.transport}:{port.where}", "name another file"
+                        )
+                    )
+                engine.add_pcap(port.number, Path(into) if into else None, Path(out) if out else None)
+    except OSError as error:
+        where = f"--port {port.number}={port.transport}:{port.where}"
+        raise OlafError(Problem(f"cannot be opened: {error}", where)) from error

@@ -1,0 +1,60 @@
+"""Logging, configured once for every process: time, level, component, message."""
+
+import json
+import logging
+import os
+import sys
+from datetime import UTC, datetime
+
+LEVELS = ("debug", "info", "warning", "error")
+_LEVEL = "OLAF_LOG_LEVEL"
+_FORMAT = "OLAF_LOG_FORMAT"
+
+
+class _Line(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{_time(record)} {record.levelname.lower():7} {_component(record)}: {_message(self, record)}"
+
+
+class _JsonLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps(
+            {
+                "time": _time(record),
+                "level": record.levelname.lower(),
+                "component": _component(record),
+                "message": _message(self, record),
+            }
+        )
+
+
+def configure(level: str | None = None, as_json: bool | None = None) -> None:
+    """Log to the standard error from ``level`` on, as lines or as JSON lines.
+
+    What is left out comes from the environment (``OLAF_LOG_LEVEL``, ``OLAF_LOG_FORMAT``), so that the
+    processes of a deployment log at the level of the command that started them.
+    """
+    if level is not None:
+        os.environ[_LEVEL] = level
+    if as_json is not None:
+        os.environ[_FORMAT] = "json" if as_json else "text"
+    wanted = os.environ.get(_LEVEL, "").lower()
+    chosen = wanted if wanted in LEVELS else "warning"
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLine() if os.environ.get(_FORMAT) == "json" else _Line())
+    logging.basicConfig(level=chosen.upper(), handlers=[handler], force=True)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return (
+        datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
+
+
+def _component(record: logging.LogRecord) -> str:
+    return record.name.partition(".")[2] or record.name
+
+
+def _message(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    return f"{text}\n{formatter.formatException(record.exc_info)}" if record.exc_info else text

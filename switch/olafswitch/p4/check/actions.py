@@ -1,0 +1,97 @@
+"""Actions and functions: their parameters and bodies."""
+
+from itertools import pairwise
+
+from olafswitch.p4.check.scope import Frame, Scope, Value
+from olafswitch.p4.check.statements import check_block
+from olafswitch.p4.check.typing import resolve
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import ends
+from olafswitch.p4.refuse import Pos, Refused
+from olafswitch.p4.syntax import tree
+from olafswitch.p4.syntax.annotations import control_plane_name
+
+PACKETS = ("packet_in", "packet_out")
+"""The extern objects that may be parameters of blocks."""
+MAX_DEPTH = 64
+"""Nested function calls; more are taken for recursion, which P4 does not have."""
+
+
+def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.Parameter]:
+    """The parameters as variables of ``scope``; what is ``in`` or without direction cannot be written."""
+    made = []
+    for param in params:
+        type_ = resolve(param.type, scope)
+        extern = isinstance(t.unwrapped(type_), t.Extern)
+        if extern and str(type_) not in PACKETS:
+            why = f"a {type_} can be a constructor's parameter only"
+            raise Refused(param.pos, f"parameter {param.name}", why)
+        local = ir.Local(type_, scope.unit.unique(param.name))
+        writable = param.direction in ("out", "inout") or extern
+        scope.declare(param.name, Value(local, writable, "is a read-only parameter"), param.pos)
+        made.append(ir.Parameter(param.name, param.direction, local, param.annotations, param.default))
+    return made
+
+
+def make_action(declaration: tree.Action, scope: Scope, path: str, block: ir.Block) -> ir.Action:
+    """The action, checked.
+
+    Raises Refused where its parameters' order or its body breaks a rule.
+    """
+    frame = Frame("action", path, block, pipe=block.kind)
+    inner = scope.inner(frame)
+    params = declare_params(declaration.params, inner)
+    for before, after in pairwise(params):
+        if not before.direction and after.direction:
+            raise Refused(
+                declaration.pos, f"action {declaration.name}", "its data must follow its directed parameters"
+            )
+    for param in params:
+        if not param.direction and not _plain(param.type):
+            raise Refused(
+                declaration.pos,
+                f"action {declaration.name}",
+                f"the control plane cannot give {param.name} of type {param.type}",
+            )
+    body = check_block(declaration.body, inner)
+    name = control_plane_name(declaration.name, path, declaration.annotations)
+    return ir.Action(
+        name, scope.unit.unique(declaration.name), params, declaration.annotations, body, declaration.pos,
+        frame.exits,
+    )  # fmt: skip
+
+
+def _plain(type_: t.Type) -> bool:
+    base = t.stripped(type_)
+    return (
+        isinstance(base, t.Bit) or base in (t.BOOL, t.ERROR) or isinstance(base, t.Enum | t.Struct | t.Varbit)
+    )
+
+
+def make_function(
+    declaration: tree.Function, types: tuple[t.Type, ...], scope: Scope, pos: Pos
+) -> ir.Function:
+    """The function for these type arguments, checked once."""
+    unit = scope.unit
+    key = (id(declaration), types)
+    if key in unit.functions:
+        return unit.functions[key]
+    signature = declaration.signature
+    if unit.depth > MAX_DEPTH:
+        raise Refused(pos, signature.name, "functions must not be recursive")
+    outer = scope.inner()
+    for param, type_ in zip(signature.type_params, types, strict=True):
+        outer.declare(param, type_, declaration.pos)
+    result = resolve(signature.result, outer) if signature.result else t.VOID
+    frame = Frame("function", result=result)
+    inner = outer.inner(frame)
+    params = declare_params(signature.params, inner)
+    unit.depth += 1
+    body = check_block(declaration.body, inner)
+    unit.depth -= 1
+    if result != t.VOID and not ends(body):
+        raise Refused(declaration.pos, signature.name, "does not return a value on every path")
+    made = ir.Function(unit.unique(signature.name), params, result, body, frame.exits)
+    unit.functions[key] = made
+    return made

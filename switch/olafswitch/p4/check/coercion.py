@@ -1,0 +1,125 @@
+"""Implicit and explicit conversions between types (P4_16 §8.10, §8.11)."""
+
+from olafswitch.p4.check.constants import masked, signed
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Pos, Refused
+
+
+def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
+    """``expr`` as a value of ``want``, where the language converts implicitly.
+
+    Raises Refused where it does not.
+    """
+    have = expr.type
+    if want == t.ANY or have == want or isinstance(want, t.Variable):
+        return expr
+    base = t.unwrapped(want)
+    if have in (t.DOTS, t.INVALID):
+        if have == t.INVALID and not (t.is_header(base) or t.is_union(base)):
+            raise Refused(pos, "{#}", f"{want} is not a header")
+        return ir.Default(want)
+    if have == t.INTEGER and isinstance(base, t.Bit) and isinstance(expr, ir.Const) and base == want:
+        return ir.Const(want, masked(int(expr.value), want))
+    if isinstance(have, t.Enum) and have.underlying is not None and isinstance(want, t.Bit):
+        return coerce(_relabel(expr, have.underlying), want, pos)
+    if isinstance(have, t.Tuple):
+        parts = _parts(expr, have, want, pos)
+        if parts is not None:
+            return ir.Make(want, parts)
+    if isinstance(base, t.Stack) and isinstance(have, t.ListOf) and isinstance(expr, ir.Make):
+        return coerce(ir.Make(t.Tuple(tuple(p.type for p in expr.parts)), expr.parts), want, pos)
+    raise Refused(pos, str(have), f"{want} is needed here")
+
+
+def initial(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
+    """As :func:`coerce`, for the value of a declaration or assignment: there a number needs no cast to a
+    ``type`` of numbers."""
+    base = t.unwrapped(want)
+    if expr.type == t.INTEGER and isinstance(expr, ir.Const) and isinstance(base, t.Bit):
+        return ir.Const(want, masked(int(expr.value), base))
+    return coerce(expr, want, pos)
+
+
+def _relabel(expr: ir.Expr, type_: t.Type) -> ir.Expr:
+    """The same bits under another type."""
+    if isinstance(expr, ir.Const):
+        return ir.Const(type_, expr.value)
+    return ir.Cast(type_, expr)
+
+
+def _parts(expr: ir.Expr, have: t.Tuple, want: t.Type, pos: Pos) -> tuple[ir.Expr, ...] | None:
+    """The tuple's items as the parts of ``want``; None when it has no parts."""
+    if isinstance(expr, ir.Make):
+        given = list(expr.parts)
+    else:
+        given = [ir.Element(item, expr, ir.Const(t.INTEGER, index)) for index, item in enumerate(have.items)]
+    rest = bool(given) and given[-1].type == t.DOTS
+    if rest:
+        given.pop()
+    match t.unwrapped(want):
+        case t.Struct(fields=fields) if have.names is not None:
+            return _by_name(dict(zip(have.names, given, strict=True)), fields, rest, want, pos)
+        case t.Struct(kind="struct" | "header", fields=fields):
+            wanted = [type_ for _, type_ in fields]
+        case t.Tuple(items=items):
+            wanted = list(items)
+        case t.Stack(element=element, size=size):
+            wanted = [element] * size
+        case t.ListOf(item=item):
+            wanted = [item] * len(given)
+        case _:
+            return None
+    if len(given) > len(wanted) or (len(given) < len(wanted) and not (rest or isinstance(want, t.Stack))):
+        raise Refused(pos, "list expression", f"{len(given)} items where {want} has {len(wanted)}")
+    given += [ir.Default(type_) for type_ in wanted[len(given) :]]
+    return tuple(coerce(part, type_, pos) for part, type_ in zip(given, wanted, strict=True))
+
+
+def _by_name(
+    given: dict[str, ir.Expr], fields: tuple[tuple[str, t.Type], ...], rest: bool, want: t.Type, pos: Pos
+) -> tuple[ir.Expr, ...]:
+    for name in given:
+        if name not in dict(fields):
+            raise Refused(pos, "struct expression", f"{want} has no field {name}")
+    missing = [name for name, _ in fields if name not in given]
+    if missing and not rest:
+        raise Refused(pos, "struct expression", f"{want}'s field {missing[0]} is not given")
+    return tuple(coerce(given[n], type_, pos) if n in given else ir.Default(type_) for n, type_ in fields)
+
+
+def cast(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
+    """``(want) expr``.
+
+    Raises Refused where the language has no such cast.
+    """
+    have = expr.type
+    if have == want or want == t.ANY:
+        return expr
+    source, target = t.stripped(have), t.stripped(want)
+    if source == target:
+        return _relabel(expr, want)
+    if isinstance(target, t.Bit):
+        if isinstance(expr, ir.Const) and have in (t.INTEGER, t.BOOL):
+            return ir.Const(want, masked(int(expr.value), target))
+        if source == t.BOOL and target == t.Bit(1):
+            return ir.Cast(want, expr)
+        if isinstance(source, t.Bit):
+            if source.signed != target.signed and source.width != target.width:
+                raise Refused(pos, f"cast of {have} to {want}", "changes both width and sign; use two casts")
+            if isinstance(expr, ir.Const):
+                return ir.Const(want, masked(signed(int(expr.value), source), target))
+            return ir.Cast(want, expr)
+    if target == t.BOOL and source in (t.Bit(1), t.INTEGER):
+        if isinstance(expr, ir.Const):
+            return ir.Const(want, bool(expr.value))
+        return ir.Cast(want, expr)
+    if target == t.INTEGER and isinstance(expr, ir.Const) and isinstance(source, t.Bit):
+        return ir.Const(t.INTEGER, signed(int(expr.value), source))
+    if isinstance(have, t.Tuple) or have in (t.DOTS, t.INVALID):
+        return coerce(expr, want, pos)
+    if isinstance(source, t.Struct) and isinstance(target, t.Struct) and isinstance(expr, ir.Make):
+        alike = [n for n, _ in source.fields] == [n for n, _ in target.fields]
+        if alike and source.kind == target.kind:
+            return coerce(ir.Make(t.Tuple(tuple(p.type for p in expr.parts)), expr.parts), want, pos)
+    raise Refused(pos, f"cast of {have} to {want}", "this cast does not exist")

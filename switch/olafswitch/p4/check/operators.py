@@ -1,0 +1,141 @@
+"""Unary and binary operators: their types, and their values where both sides are constant (P4_16 §8)."""
+
+from olafswitch.p4.check import constants
+from olafswitch.p4.check.coercion import coerce
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Pos, Refused
+
+_ORDER = ("<", "<=", ">", ">=")
+
+
+def unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
+    """``op operand``; raises Refused where the type has no such operator."""
+    type_ = operand.type
+    if op == "!":
+        if t.stripped(type_) != t.BOOL:
+            raise Refused(pos, op, f"needs a bool, not {type_}")
+        if isinstance(operand, ir.Const):
+            return ir.Const(t.BOOL, not operand.value)
+        return ir.Unary(t.BOOL, op, operand)
+    operand = as_number(operand)
+    type_ = operand.type
+    if not (isinstance(type_, t.Bit) or (type_ == t.INTEGER and op != "~")):
+        raise Refused(pos, op, f"{type_} has no such operator")
+    if op == "+":
+        return operand
+    if isinstance(operand, ir.Const):
+        value = int(operand.value)
+        return ir.Const(type_, constants.masked(-value if op == "-" else ~value, type_))
+    return ir.Unary(type_, op, operand)
+
+
+def as_number(expr: ir.Expr) -> ir.Expr:
+    """A member of a serializable enumeration as its number."""
+    if isinstance(expr.type, t.Enum) and expr.type.underlying is not None:
+        return coerce(expr, expr.type.underlying, Pos("", 1, 1))
+    return expr
+
+
+def binary(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
+    """``left op right``; raises Refused where the types do not fit the operator."""
+    if op in ("&&", "||"):
+        return _logical(op, left, right, pos)
+    if op in ("==", "!="):
+        return _equality(op, left, right, pos)
+    left, right = as_number(left), as_number(right)
+    if op in ("<<", ">>"):
+        return _shift(op, left, right, pos)
+    if op == "++":
+        return _concatenation(left, right, pos)
+    left, right = _alike(op, left, right, pos)
+    type_ = left.type
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        if op in _ORDER:
+            return ir.Const(t.BOOL, constants.compare(op, int(left.value), int(right.value), type_))
+        return ir.Const(type_, constants.binary(op, int(left.value), int(right.value), type_, pos))
+    if op in ("/", "%"):
+        if not isinstance(type_, t.Bit) or type_.signed:
+            raise Refused(pos, op, f"not defined on {type_}")
+        if isinstance(right, ir.Const) and not right.value:
+            raise Refused(pos, op, "by zero")
+    return ir.Binary(t.BOOL if op in _ORDER else type_, op, left, right)
+
+
+def _logical(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
+    for side in (left, right):
+        if t.stripped(side.type) != t.BOOL:
+            raise Refused(pos, op, f"needs a bool, not {side.type}")
+    if isinstance(left, ir.Const):
+        short = bool(left.value) == (op == "||")
+        return left if short else right
+    return ir.Binary(t.BOOL, op, left, right)
+
+
+def _equality(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
+    if left.type != right.type:
+        left, right = _meet(left, right, pos)
+    base = t.stripped(left.type)
+    if isinstance(base, t.Extern | t.Block | t.Variable) or base in (t.VOID, t.DOTS, t.INVALID):
+        raise Refused(pos, op, f"{left.type} cannot be compared")
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.Const(t.BOOL, (left.value == right.value) == (op == "=="))
+    return ir.Binary(t.BOOL, op, left, right)
+
+
+def _meet(left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
+    """Both sides of an equality under one type."""
+    soft = (t.INTEGER, t.DOTS, t.INVALID)
+    if left.type in soft or isinstance(left.type, t.Tuple):
+        return coerce(left, t.stripped(right.type) if left.type == t.INTEGER else right.type, pos), (
+            coerce(right, t.stripped(right.type), pos) if left.type == t.INTEGER else right
+        )
+    if right.type in soft or isinstance(right.type, t.Tuple):
+        right, left = _meet(right, left, pos)
+        return left, right
+    if isinstance(left.type, t.Enum) and isinstance(right.type, t.Bit):
+        return coerce(left, right.type, pos), right
+    return left, coerce(right, left.type, pos)
+
+
+def _alike(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
+    """Two numbers of one type."""
+    if left.type == t.INTEGER and isinstance(right.type, t.Bit):
+        left = coerce(left, right.type, pos)
+    elif right.type == t.INTEGER and isinstance(left.type, t.Bit):
+        right = coerce(right, left.type, pos)
+    for side in (left, right):
+        if not (isinstance(side.type, t.Bit) or side.type == t.INTEGER):
+            raise Refused(pos, op, f"{side.type} has no such operator")
+    if left.type != right.type:
+        raise Refused(pos, op, f"{left.type} and {right.type} differ")
+    return left, right
+
+
+def _shift(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
+    for side in (left, right):
+        if not (isinstance(side.type, t.Bit) or side.type == t.INTEGER):
+            raise Refused(pos, op, f"{side.type} has no such operator")
+    if isinstance(right.type, t.Bit) and right.type.signed:
+        raise Refused(pos, op, "the number of places must be unsigned")
+    if isinstance(right, ir.Const) and right.type == t.INTEGER:
+        if int(right.value) < 0:
+            raise Refused(pos, op, f"cannot shift by {right.value}")
+        right = ir.Const(t.Bit(32), min(int(right.value), (1 << 32) - 1))
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        value = constants.binary(op, int(left.value), int(right.value), left.type, pos)
+        return ir.Const(left.type, value)
+    if left.type == t.INTEGER:
+        raise Refused(pos, op, "an int without width cannot be shifted by a variable")
+    return ir.Binary(left.type, op, left, right)
+
+
+def _concatenation(left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
+    if not (isinstance(left.type, t.Bit) and isinstance(right.type, t.Bit)):
+        if left.type == right.type == t.STRING and isinstance(left, ir.Const) and isinstance(right, ir.Const):
+            return ir.Const(t.STRING, f"{left.value}{right.value}")
+        raise Refused(pos, "++", f"needs bit<> or int<> on both sides, not {left.type} and {right.type}")
+    type_ = t.Bit(left.type.width + right.type.width, left.type.signed)
+    if isinstance(left, ir.Const) and isinstance(right, ir.Const):
+        return ir.Const(type_, (int(left.value) << right.type.width) | int(right.value))
+    return ir.Binary(type_, "++", left, right)

@@ -1,0 +1,173 @@
+"""A P4_16 program for v1model or XSA, compiled to a shared library (:file:`native/switch_abi.h`).
+
+preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
+compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
+text, never native code.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+
+from olafswitch.cache import build_once, digest
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4.check.architectures import XSA
+from olafswitch.p4.check.program import check_program
+from olafswitch.p4.check.vitis import vitis_problems
+from olafswitch.p4.description import description
+from olafswitch.p4.emit.places import Places
+from olafswitch.p4.emit.program import Emitter
+from olafswitch.p4.p4info.describe import Describer, as_text
+from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4runtime.protocol import p4info_pb2
+from olafswitch.toolchain import Compiler, cxx
+
+_HOME = Path(__file__).parent
+_NATIVE = _HOME / "native"
+_FLAGS = ("-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w")
+TIME_LIMIT = 600
+"""For one run of the C++ compiler, in seconds."""
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program."""
+
+    p4info: p4info_pb2.P4Info
+    device_config: bytes
+    """What a P4Runtime client pushes: the preprocessed source."""
+    library: Path
+    cpp: Path
+    description: dict[str, Any]
+    """How ids and widths map to places in the library (for :mod:`olafswitch.p4.switch.native`)."""
+    fresh: bool
+    """False when it came from the cache."""
+
+    @property
+    def architecture(self) -> str:
+        """``v1model`` or ``xsa``."""
+        return str(self.description["architecture"])
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+def compile_program(
+    source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None,
+    progress: Progress = _quiet, optimize: str = "-O2",
+) -> Program:  # fmt: skip
+    """The program in ``source``, compiled.
+
+    Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
+    """
+    progress("preprocessing")
+    return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
+
+
+def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
+    """The P4Info of a preprocessed program, without compiling it.
+
+    Raises Refused where it is wrong or not supported.
+    """
+    _, info, _ = _translate(text, file)
+    return info
+
+
+def vitis_check(text: str, file: str) -> list[Problem]:
+    """What VitisNetP4 does not support in a preprocessed program for XSA (:mod:`olafswitch.p4.check.vitis`).
+
+    Raises Refused where this compiler refuses it, BadInput when it is for another architecture.
+    """
+    declarations = parse(text)
+    program = check_program(declarations, file)
+    if program.architecture != XSA.name:
+        why = f"the program is for {program.architecture}; VitisNetP4 takes {XSA.name}'s {XSA.package}"
+        raise BadInput(Problem(why, where=file))
+    return vitis_problems(declarations, program)
+
+
+def compile_text(
+    text: str, progress: Progress = _quiet, optimize: str = "-O2", file: str = "device_config"
+) -> Program:
+    """As :func:`compile_program`, of a preprocessed program; ``file`` is what its author calls the whole."""
+    compiler = cxx()
+    key = digest([text, own_digest(), str(compiler), optimize])
+    folder, fresh = build_once("p4", key, lambda work: _build(work, text, file, compiler, optimize, progress))
+    info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4info_pb2.P4Info())
+    return Program(
+        info, text.encode(), folder / "program.so", folder / "program.cpp",
+        json.loads((folder / "description.json").read_text()), fresh,
+    )  # fmt: skip
+
+
+def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
+    progress("checking")
+    cpp, info, places = _translate(text, file)
+    (work / "p4info.txtpb").write_text(as_text(info))
+    (work / "description.json").write_text(json.dumps(places))
+    (work / "program.cpp").write_text(cpp)
+    progress("compiling C++")
+    runtime = _runtime(compiler)
+    command = [
+        *compiler.command, *_FLAGS, optimize, "-shared", f"-I{_NATIVE}", str(work / "program.cpp"),
+        *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
+    ]  # fmt: skip
+    _run(command)
+
+
+def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
+    """C++, P4Info and description of a preprocessed program."""
+    try:
+        program = check_program(parse(text), file)
+        places = Places(program)
+        emitter = Emitter(program, places)
+        cpp = emitter.write()
+        describer = Describer(program, places, emitter.externs.digests)
+        return cpp, describer.describe(), description(describer)
+    except OlafError:
+        raise
+    except RecursionError:
+        raise BadInput(Problem("the program is nested too deeply", remedy="reduce the nesting")) from None
+    except Exception as error:
+        what = f"the P4 compiler failed: {type(error).__name__}: {error}"
+        raise OlafError(Problem(what, remedy="this is a defect of Olaf's P4 compiler")) from error
+
+
+@cache
+def own_digest() -> str:
+    """A digest of the compiler's own sources, which changes whenever its output may."""
+    files = sorted(path for path in _HOME.rglob("*") if path.suffix in (".py", ".lark", ".h", ".cpp"))
+    return digest(files)
+
+
+def _runtime(compiler: Compiler) -> Path:
+    """The folder with the runtime's object files, the same for all programs."""
+    sources = sorted(_NATIVE.glob("*.cpp"))
+    key = digest([*sorted(_NATIVE.glob("*.h")), *sources, str(compiler)])
+
+    def build(work: Path) -> None:
+        for source in sources:
+            _run([*compiler.command, *_FLAGS, "-O2", "-c", str(source), "-o", str(work / f"{source.stem}.o")])
+
+    return build_once("p4-runtime", key, build)[0]
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        raise OlafError(Problem(f"the C++ compiler took longer than {TIME_LIMIT} s")) from None
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[-400:])
+        raise OlafError(
+            Problem(f"the C++ compiler failed: {first}", remedy="this is a defect of Olaf's P4 compiler")
+        )

@@ -1,0 +1,226 @@
+"""Expressions as C++: a value without side effects, after statements for all parts that have them.
+
+P4 evaluates from left to right; C++ does not promise to. So parts with
+effects become statements of their own, and what is left of them is first stored in a temporary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from olafswitch.p4.emit.writer import Writer, fields, has_effects, literal, words_of
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+
+
+class Effects(Protocol):
+    """What an expression may do besides having a value; written as statements by the code around it."""
+
+    def call(self, node: ir.Expr) -> str:
+        """Write a call; its result as a C++ expression."""
+
+    def fail_if(self, condition: str, error: str) -> None:
+        """In a parser: write a test that ends the parser with an error."""
+
+
+class Expressions:
+    """Turns expressions of the checked program into C++."""
+
+    def __init__(self, writer: Writer, effects: Effects) -> None:
+        self.w = writer
+        self._effects = effects
+
+    def cpp(self, type_: t.Type) -> str:
+        return self.w.types.name(type_)
+
+    def keep(self, value: str, type_: t.Type) -> str:
+        """The value in a temporary."""
+        name = self.w.fresh()
+        self.w.line(f"{self.cpp(type_)} {name} = {value};")
+        return name
+
+    def words(self, value: str, type_: t.Type) -> list[str]:
+        """A scalar's 64-bit words, the least significant first."""
+        base = t.stripped(type_)
+        cpp = self.cpp(base) if isinstance(base, t.Bit) else "u64"
+        return [f"Limbs<{cpp}>::get(({cpp})({value}), {word})" for word in range(words_of(base))]
+
+    def row(self, exprs: Sequence[ir.Expr]) -> list[str]:
+        """Several expressions, evaluated in order."""
+        made = []
+        for at, expr in enumerate(exprs):
+            value = self.value(expr)
+            later = any(has_effects(other) for other in exprs[at + 1 :])
+            made.append(self.keep(value, expr.type) if later and not isinstance(expr, ir.Const) else value)
+        return made
+
+    def value(self, expr: ir.Expr) -> str:
+        """A C++ expression for it."""
+        match expr:
+            case ir.Const(value=value):
+                return '""' if isinstance(value, str) else literal(int(value), expr.type)
+            case ir.Local(name=name):
+                return name
+            case ir.Field() | ir.Element() | ir.StackPart():
+                return self.part(expr)
+            case ir.Slice(base=base, high=high, low=low):
+                return f"slice<{high}, {low}, {self.cpp(expr.type)}>({self.value(base)})"
+            case ir.WindowSlice(base=base, start=start):
+                whole, at = self.row([base, start])
+                width = t.max_width(expr.type)
+                return f"cut<{width}>(convert<{self.cpp(expr.type)}>(right({whole}, places({at}))))"
+            case ir.Unary():
+                return self._unary(expr)
+            case ir.Binary():
+                return self._binary(expr)
+            case ir.Cast():
+                return self._cast(expr)
+            case ir.Mux():
+                return self._mux(expr)
+            case ir.Make(type=type_, parts=parts):
+                return self._make(type_, self.row(parts))
+            case ir.Default(type=type_):
+                return f"{self.cpp(type_)}{{}}"
+            case ir.IsValid(base=base):
+                return self.validity(self.value(base), base.type)
+        return self._effects.call(expr)
+
+    def validity(self, value: str, type_: t.Type) -> str:
+        base = t.stripped(type_)
+        if t.is_union(base):
+            return "(" + " || ".join(f"{value}.{name}.v" for name, _ in fields(base)) + ")"
+        return f"{value}.v"
+
+    def part(self, expr: ir.Field | ir.Element | ir.StackPart) -> str:
+        """A part of something, which can also be assigned to."""
+        if isinstance(expr, ir.Field):
+            return f"{self.value(expr.base)}.f_{expr.name}"
+        if isinstance(expr, ir.StackPart):
+            return self._stack_part(expr)
+        index = self.value(expr.index)
+        base = self.value(expr.base)
+        if isinstance(t.stripped(expr.base.type), t.Tuple):
+            assert isinstance(expr.index, ir.Const)
+            return f"{base}.f{expr.index.value}"
+        if isinstance(expr.index, ir.Const):
+            return f"{base}.e[{expr.index.value}]"
+        return f"{base}.at({self.index(index, expr.index.type)})"
+
+    def index(self, value: str, type_: t.Type) -> str:
+        """An index as u64; a negative one becomes a huge one."""
+        base = t.stripped(type_)
+        if isinstance(base, t.Bit) and base.signed and base.width < 64:
+            return f"extend<{base.width}, 64, u64>({value})"
+        return f"places({value})" if t.max_width(base) > 64 else value
+
+    def _stack_part(self, expr: ir.StackPart) -> str:
+        stack = self.value(expr.base)
+        if expr.part == "lastIndex":
+            return f"((u64)(u32)({stack}.next - 1))"
+        size = getattr(t.stripped(expr.base.type), "size", 0)
+        if expr.part == "next":
+            self._effects.fail_if(f"{stack}.next >= {size}u", "StackOutOfBounds")
+            return f"{stack}.e[{stack}.next]"
+        self._effects.fail_if(f"{stack}.next == 0 || {stack}.next > {size}u", "StackOutOfBounds")
+        return f"{stack}.e[{stack}.next - 1]"
+
+    def _unary(self, expr: ir.Unary) -> str:
+        inner = self.value(expr.operand)
+        if expr.op == "!":
+            return f"(!{inner})"
+        cpp, width = self.cpp(expr.type), t.max_width(expr.type)
+        body = f"~{inner}" if expr.op == "~" else f"{cpp}{{}} - {inner}"
+        return f"cut<{width}>(({cpp})({body}))"
+
+    def _binary(self, expr: ir.Binary) -> str:
+        if expr.op in ("&&", "||"):
+            return self._short_circuit(expr)
+        left, right = self.row([expr.left, expr.right])
+        type_ = t.stripped(expr.left.type)
+        if expr.op in ("==", "!="):
+            same = self.w.types.equal(type_, left, right)
+            return same if expr.op == "==" else f"(!{same})"
+        assert isinstance(type_, t.Bit)
+        width, cpp, signed = type_.width, self.cpp(type_), type_.signed
+        match expr.op:
+            case "+" | "-" | "*":
+                return f"cut<{width}>(({cpp})({left} {expr.op} {right}))"
+            case "&" | "|" | "^":
+                return f"({left} {expr.op} {right})"
+            case "/":
+                return f"quotient({left}, {right})"
+            case "%":
+                return f"remainder({left}, {right})"
+            case "|+|" | "|-|":
+                name = ("add" if expr.op == "|+|" else "sub") + "_sat" + ("_signed" if signed else "")
+                return f"{name}<{width}, {cpp}>({left}, {right})"
+            case "<<":
+                return f"cut<{width}>(left({left}, places({right})))"
+            case ">>":
+                places = f"places({right})"
+                return f"right_signed<{width}>({left}, {places})" if signed else f"right({left}, {places})"
+            case "++":
+                wide, low = self.cpp(expr.type), t.max_width(expr.right.type)
+                return f"({wide})(left(convert<{wide}>({left}), {low}) | convert<{wide}>({right}))"
+        if not signed:
+            return f"({left} {expr.op} {right})"
+        a, b = (left, right) if expr.op in ("<", ">=") else (right, left)
+        less = f"less_signed<{width}, {cpp}>({a}, {b})"
+        return less if expr.op in ("<", ">") else f"(!{less})"
+
+    def _short_circuit(self, expr: ir.Binary) -> str:
+        left = self.value(expr.left)
+        with self.w.captured() as lines:
+            right = self.value(expr.right)
+        if not lines:
+            return f"({left} {expr.op} {right})"
+        name = self.keep(left, t.BOOL)
+        self.w.line(f"if ({'' if expr.op == '&&' else '!'}{name}) {{")
+        self.w.lines.extend(lines)
+        self.w.line(f"{name} = {right};\n}}")
+        return name
+
+    def _mux(self, expr: ir.Mux) -> str:
+        condition = self.value(expr.condition)
+        with self.w.captured() as first:
+            yes = self.value(expr.yes)
+        with self.w.captured() as second:
+            no = self.value(expr.no)
+        if not first and not second:
+            cpp = self.cpp(expr.type)
+            return f"({condition} ? ({cpp})({yes}) : ({cpp})({no}))"
+        name = self.w.fresh()
+        self.w.line(f"{self.cpp(expr.type)} {name};\nif ({condition}) {{")
+        self.w.lines.extend(first)
+        self.w.line(f"{name} = {yes};\n}} else {{")
+        self.w.lines.extend(second)
+        self.w.line(f"{name} = {no};\n}}")
+        return name
+
+    def _cast(self, expr: ir.Cast) -> str:
+        inner = self.value(expr.operand)
+        source, target = t.stripped(expr.operand.type), t.stripped(expr.type)
+        if source == target:
+            return inner
+        if target == t.BOOL:
+            return f"({inner} != 0)"
+        cpp = self.cpp(target)
+        if source == t.BOOL:
+            return f"(({cpp})({inner} ? 1 : 0))"
+        assert isinstance(source, t.Bit) and isinstance(target, t.Bit)
+        if source.width == target.width:
+            return inner
+        if target.width < source.width:
+            return f"cut<{target.width}>(convert<{cpp}>({inner}))"
+        if source.signed:
+            return f"extend<{source.width}, {target.width}, {cpp}>({inner})"
+        return f"convert<{cpp}>({inner})"
+
+    def _make(self, type_: t.Type, parts: list[str]) -> str:
+        base, cpp = t.stripped(type_), self.cpp(type_)
+        if isinstance(base, t.Stack):
+            return f"{cpp}{{{{{', '.join(parts)}}}, 0}}"
+        if t.is_header(base):
+            parts = [*parts, "true"]
+        return f"{cpp}{{{', '.join(parts)}}}"

@@ -1,0 +1,145 @@
+"""Lines of C++, and the names and types that they use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import live
+
+
+class Types:
+    """C++ types of P4 types; structs are declared in the order in which they are first met."""
+
+    def __init__(self) -> None:
+        self._names: dict[t.Type, str] = {}
+        self.declarations: list[str] = []
+
+    def name(self, type_: t.Type) -> str:
+        """The C++ type of a value of ``type_``."""
+        type_ = t.stripped(type_)
+        match type_:
+            case t.Bit(width=width):
+                return "u64" if width <= 64 else "u128" if width <= 128 else f"Wide<{(width + 63) // 64}>"
+            case t.Simple(name="bool"):
+                return "bool"
+            case t.Simple() | t.Enum():
+                return "u64"
+            case t.Varbit(width=width):
+                return f"Varbit<{self.name(t.Bit(max(width, 1)))}>"
+            case t.Stack(element=element, size=size):
+                return f"Stack<{self.name(element)}, {size}>"
+            case t.Struct() | t.Tuple():
+                if type_ not in self._names:
+                    self._declare(type_)
+                return self._names[type_]
+        raise AssertionError(type_)
+
+    def _declare(self, type_: t.Struct | t.Tuple) -> None:
+        clean = "".join(c if c.isascii() and c.isalnum() else "_" for c in str(type_))[:40]
+        name = f"S{len(self._names)}_{clean}"
+        lines = []
+        tests = []
+        for field, inner in fields(type_):
+            lines.append(f"    {self.name(inner)} {field};")
+            tests.append(self.equal(inner, f"a.{field}", f"b.{field}"))
+        if t.is_header(type_):
+            lines.append("    bool v;")
+            tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
+        # the name is taken only now, so that a type's parts come before it
+        name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
+        self._names[type_] = name
+        body = "\n".join(lines)
+        same = " && ".join(tests) or "true"
+        self.declarations.append(
+            f"struct {name} {{\n{body}\n}};\n"
+            f"P4_INLINE bool same(const {name} &a, const {name} &b) {{\n"
+            f"    (void)a, (void)b;\n    return {same};\n}}"
+        )
+
+    def equal(self, type_: t.Type, a: str, b: str) -> str:
+        """A C++ expression: whether two values are equal."""
+        type_ = t.stripped(type_)
+        match type_:
+            case t.Struct() | t.Tuple():
+                self.name(type_)
+                return f"same({a}, {b})"
+            case t.Stack(element=element, size=size):
+                parts = [self.equal(element, f"{a}.e[{i}]", f"{b}.e[{i}]") for i in range(size)]
+                return f"({' && '.join(parts)})"
+            case t.Varbit():
+                return f"({a}.bits == {b}.bits && {a}.value == {b}.value)"
+        return f"({a} == {b})"
+
+
+def fields(type_: t.Type) -> list[tuple[str, t.Type]]:
+    """The parts of a struct, header, union or tuple under their C++ names."""
+    type_ = t.stripped(type_)
+    if isinstance(type_, t.Struct):
+        return [(f"f_{name}", inner) for name, inner in type_.fields]
+    assert isinstance(type_, t.Tuple)
+    return [(f"f{at}", inner) for at, inner in enumerate(type_.items)]
+
+
+def literal(value: int, type_: t.Type) -> str:
+    """A number as C++ writes one of this type."""
+    base = t.stripped(type_)
+    if base == t.BOOL:
+        return "true" if value else "false"
+    width = base.width if isinstance(base, t.Bit) else 64
+    words = [value >> (64 * i) & ((1 << 64) - 1) for i in range((max(width, 1) + 63) // 64)]
+    if len(words) == 1:
+        return f"{words[0]:#x}ul"
+    if len(words) == 2:
+        return f"make128({words[1]:#x}ul, {words[0]:#x}ul)"
+    return f"Wide<{len(words)}>{{{{{', '.join(f'{w:#x}ul' for w in words)}}}}}"
+
+
+def quoted(name: str) -> str:
+    """A name as a C++ string; characters that could end the string or the line are replaced."""
+    return '"' + "".join(c if c.isascii() and (c.isalnum() or c in "_.$[]") else "_" for c in name) + '"'
+
+
+def words_of(type_: t.Type) -> int:
+    """64-bit words of a scalar in keys, action data and registers."""
+    base = t.stripped(type_)
+    return (max(base.width, 1) + 63) // 64 if isinstance(base, t.Bit) else 1
+
+
+def split_words(value: int, type_: t.Type) -> list[int]:
+    """A scalar as such words, the least significant first."""
+    return [value >> (64 * i) & ((1 << 64) - 1) for i in range(words_of(type_))]
+
+
+class Writer:
+    """Collects statements."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self.lines: list[str] = []
+        self._serial = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def fresh(self, stem: str = "t") -> str:
+        self._serial += 1
+        return f"{stem}{self._serial}_"
+
+    @contextmanager
+    def captured(self) -> Iterator[list[str]]:
+        """Collect the statements written inside the ``with`` block in a list of their own."""
+        outside, self.lines = self.lines, []
+        inside = self.lines
+        try:
+            yield inside
+        finally:
+            self.lines = outside
+
+
+_EFFECTS = (ir.Call, ir.Apply, ir.TableApply, ir.ExternCall, ir.HeaderCall, ir.StackPart)
+
+
+def has_effects(expr: ir.Expr | None) -> bool:
+    """Whether evaluating it may change anything, or depends on when it happens."""
+    return expr is not None and any(isinstance(each, _EFFECTS) for each in live(expr))

@@ -1,0 +1,223 @@
+"""A compiled Verilog module's tables and counters by name, over :file:`p4/verilog/hdl/p4_config.v`."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.hardware.slots import Hashed, Ordered
+from olafswitch.p4runtime.dataplane import DeviceRefused, TableFull
+
+ID, DIGEST, TARGET, SLOT, COMMAND, COUNT, WORDS = 0x00, 0x08, 0x10, 0x14, 0x18, 0x20, 0x40
+SET, CLEAR, SET_DEFAULT, TAKE = 1, 2, 3, 4
+SWEEP = 8
+"""With a command: for the slot that is given and every one below it."""
+MAGIC = 0x50345254
+_BYTES_OF_COUNT = 35
+_POLLS = 1_000_000
+_Row = tuple[int, int, int]
+"""An entry's key and mask, each as one number, the first field on top, and its rank."""
+
+
+class Table:
+    """One table. Keys, masks and parameters are numbers, their first field on top; the lowest rank wins."""
+
+    def __init__(self, driver: "Driver", number: int, about: Mapping[str, Any]) -> None:
+        self._driver, self._number, self._about = driver, number, about
+        self.name: str = about["name"]
+        self.key_bits: int = about["key_bits"]
+        self.params_bits: int = about["action_low"]
+        self._full = (1 << self.key_bits) - 1
+        self._first_small = about["ways"] << about["row_bits"]
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget every entry, not touching the hardware."""
+        about = self._about
+        masks = [int(mask, 16) for mask in about["hashes"]]
+        self._hashed = Hashed(about["ways"], about["row_bits"], masks)
+        self._small: Ordered[_Row] = Ordered(about["small"])
+        self._content: dict[_Row, int] = {}
+
+    def action(self, names: Sequence[str]) -> int:
+        """The number of the action that has one of ``names``. Raises OlafError."""
+        for name in names:
+            for number, action in enumerate(self._about["actions"]):
+                if action["name"] == name:
+                    return number
+        raise OlafError(Problem(f"the module has no action {names[0]}", f"table {self.name}"))
+
+    def reset(self) -> None:
+        """Remove every entry, those too that are not known here; the program's own default action."""
+        with self._driver.lock:
+            if slots := self._first_small + self._about["small"]:
+                self._driver.command(CLEAR | SWEEP, self._number, slots - 1, ())
+            self.clear()
+            self.set_default(None)
+
+    def insert(self, key: int, mask: int, rank: int, action: int, params: int) -> None:
+        """Add an entry. Raises TableFull, DeviceRefused."""
+        row = (key & mask, mask, 0 if self.is_hashed(mask) else rank)
+        with self._driver.lock:
+            if row in self._content:
+                raise DeviceRefused("ALREADY_EXISTS", f"table {self.name} has an entry with this match")
+            entry = self._entry(action, params)
+            if self.is_hashed(mask):
+                plan = self._hashed.plan(key)
+                moves = [((other, mask, 0), place) for other, place in plan or ()]
+            else:
+                small = self._small.plan(row, rank)
+                moves = [(other, place + self._first_small) for other, place in small or ()]
+            if not moves:
+                raise TableFull(f"table {self.name} has no place for this entry")
+            self._content[row] = entry
+            for other, place in moves:
+                self._write(other, place)
+                self._put(other, place)
+
+    def update(self, key: int, mask: int, action: int, params: int, rank: int | None = None) -> None:
+        """Replace an entry's action in one cycle; without ``rank`` that of any. Raises DeviceRefused."""
+        row = self._known(key, mask, rank)
+        with self._driver.lock:
+            self._content[row] = self._entry(action, params)
+            self._write(row, self._place(row))
+
+    def delete(self, key: int, mask: int, rank: int | None = None) -> None:
+        """Remove an entry. Raises DeviceRefused."""
+        row = self._known(key, mask, rank)
+        with self._driver.lock:
+            self._driver.command(CLEAR, self._number, self._place(row), ())
+            if self.is_hashed(mask):
+                self._hashed.remove(row[0])
+            else:
+                self._small.remove(row)
+            del self._content[row]
+
+    def set_default(self, action: tuple[int, int] | None) -> None:
+        """What is done where no entry matches: an action and its parameters; None is the program's own."""
+        if action is None:
+            default = self._about["default"]
+            action = (default["action"], self.packed(default["action"], default["data"]))
+        self._driver.command(SET_DEFAULT, self._number, 0, self._words(self._entry(*action)))
+
+    def packed(self, action: int, values: Sequence[int]) -> int:
+        """Parameters as one number."""
+        params = self._about["actions"][action]["params"]
+        return sum(v << int(p["low"]) for p, v in zip(params, values, strict=True))
+
+    def slot(self, key: int, mask: int, rank: int | None = None) -> int:
+        """An entry's place: the cell of the table's own counter that is its."""
+        return self._place(self._known(key, mask, rank))
+
+    def _place(self, row: _Row) -> int:
+        return self._hashed[row[0]] if self.is_hashed(row[1]) else self._small[row] + self._first_small
+
+    def is_hashed(self, mask: int) -> bool:
+        """Whether an entry with this mask is in a hash way, where ranks do not count."""
+        return bool(self._about["ways"]) and mask == self._full
+
+    def _put(self, row: _Row, place: int) -> None:
+        if self.is_hashed(row[1]):
+            self._hashed.put(row[0], place)
+        else:
+            self._small.put(row, row[2], place - self._first_small)
+
+    def _known(self, key: int, mask: int, rank: int | None) -> _Row:
+        rank = 0 if self.is_hashed(mask) else rank
+        for row in self._content if rank is None else [(key & mask, mask, rank)]:
+            if row[:2] == (key & mask, mask) and row in self._content:
+                return row
+        raise DeviceRefused("NOT_FOUND", f"table {self.name} has no entry with this match")
+
+    def _entry(self, action: int, params: int) -> int:
+        return action << self.params_bits | params
+
+    def _write(self, row: _Row, place: int) -> None:
+        bits = self._about["entry_bits"]
+        number = self._content[row] | row[0] << bits | row[1] << bits + self.key_bits
+        self._driver.command(SET, self._number, place, self._words(number))
+
+    def _words(self, number: int) -> list[int]:
+        return [number >> 32 * at & 0xFFFFFFFF for at in range(self._about["words"])]
+
+
+class Driver:
+    """A module whose registers are reached with ``read(offset)`` and ``write(offset, value)``."""
+
+    def __init__(
+        self,
+        about: Mapping[str, Any],
+        read: Callable[[int], int],
+        write: Callable[[int, int], None],
+    ) -> None:
+        """``about`` is what the compiler wrote of the module.
+
+        Raises OlafError when the registers are another module's.
+        """
+        self.lock = threading.RLock()
+        self._read, self._write = read, write
+        self._name = about["module"]
+        found = (read(ID), read(DIGEST))
+        if found != (MAGIC, int(about["digest"], 16)):
+            what = (
+                f"the registers are not those of {about['module']}: id {found[0]:#x}, digest {found[1]:08x}"
+            )
+            raise OlafError(Problem(what, remedy="use the description that was written with this module"))
+        self.tables = {each["name"]: Table(self, at, each) for at, each in enumerate(about["tables"])}
+        self._counters = {each["name"]: at for at, each in enumerate(about["counters"])}
+        self._cells = [each["cells"] for each in about["counters"]]
+        self._sent: dict[int, int] = {}
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def table(self, names: Sequence[str]) -> Table:
+        """The table that has one of ``names``. Raises OlafError when it does not exist."""
+        for name in names:
+            if name in self.tables:
+                return self.tables[name]
+        raise OlafError(Problem(f"the module has no table {names[0]}"))
+
+    def reset_tables(self) -> None:
+        """Remove every entry of every table."""
+        for table in self.tables.values():
+            table.reset()
+
+    def counter(self, names: Sequence[str]) -> int:
+        """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""
+        for name in names:
+            if name in self._counters:
+                return self._counters[name]
+        raise OlafError(Problem(f"the module has no counter {names[0]}"))
+
+    def reset_counter(self, counter: int) -> None:
+        self.command(TAKE | SWEEP, counter, self._cells[counter] - 1, ())
+
+    def read_counter(self, counter: int, index: int) -> tuple[int, int]:
+        """Packets and bytes since the last call."""
+        with self.lock:
+            self.command(TAKE, counter, index, ())
+            value = self._read(COUNT) | self._read(COUNT + 4) << 32
+        return value >> _BYTES_OF_COUNT, value & (1 << _BYTES_OF_COUNT) - 1
+
+    def command(self, what: int, target: int, slot: int, words: Sequence[int]) -> None:
+        """Collect an entry's words and let them take effect; returns when no frame saw the state before."""
+        with self.lock:
+            for offset, value in (
+                (TARGET, target),
+                (SLOT, slot),
+                *((WORDS + 4 * at, w) for at, w in enumerate(words)),
+            ):
+                if self._sent.get(offset) != value:
+                    self._write(offset, value)
+                    self._sent[offset] = value
+            self._write(COMMAND, what)
+            if what & SWEEP:
+                self._sent[SLOT] = 0
+                self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(_POLLS):
+            if not self._read(COMMAND):
+                return
+        raise DeviceRefused("UNAVAILABLE", f"{self._name} did not finish clearing a table")

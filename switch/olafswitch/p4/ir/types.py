@@ -1,0 +1,259 @@
+"""Types (P4_16 §7), resolved: no names to look up, all widths known."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from olafswitch.p4.frozen import Frozen
+from olafswitch.p4.syntax import tree
+
+
+class Bit(Frozen):
+    """``bit<width>``, or ``int<width>`` when signed; values are kept as ``width`` bits either way."""
+
+    width: int
+    signed: bool = False
+
+    def __str__(self) -> str:
+        return f"{'int' if self.signed else 'bit'}<{self.width}>"
+
+
+class Simple(Frozen):
+    """A type without parts: ``bool``, ``error``, ``string``, ``void``, ``match_kind``, unbounded ``int``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL, ERROR, STRING, VOID, INTEGER = map(Simple, ("bool", "error", "string", "void", "int"))
+MATCH_KIND = Simple("match_kind")
+ANY = Simple("_")
+"""To be inferred."""
+DOTS = Simple("...")
+"""The type of ``...`` before the type that it fills is known."""
+INVALID = Simple("{#}")
+"""The type of ``{#}`` before its header type is known."""
+
+
+class Varbit(Frozen):
+    width: int
+
+    def __str__(self) -> str:
+        return f"varbit<{self.width}>"
+
+
+class Struct(Frozen):
+    """A struct, header or header union (``kind``)."""
+
+    kind: str
+    name: str
+    fields: tuple[tuple[str, Type], ...]
+    declaration: tree.StructLike | None = field(default=None, compare=False, repr=False)
+    lists: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    """The field lists that each field belongs to."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def field(self, name: str) -> Type | None:
+        return next((type_ for known, type_ in self.fields if known == name), None)
+
+
+class Stack(Frozen):
+    element: Type
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.element}[{self.size}]"
+
+
+class Tuple(Frozen):
+    """``tuple<...>``; with names, what a struct expression is until its type is known."""
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"tuple<{', '.join(map(str, self.items))}>"
+
+
+class ListOf(Frozen):
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list<{self.item}>"
+
+
+class Enum(Frozen):
+    """An enumeration; serializable when it has an ``underlying`` type."""
+
+    name: str
+    members: tuple[tuple[str, int], ...]
+    underlying: Bit | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NewType(Frozen):
+    """``type T name``: a distinct type with T's values, and no operators except comparison."""
+
+    name: str
+    base: Type
+    declaration: tree.Alias | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Variable(Frozen):
+    """A type parameter."""
+
+    name: str
+    owner: str = ""
+    """The declaration that it belongs to; equal names of different owners differ."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Extern(Frozen):
+    """An extern object's type."""
+
+    name: str
+    args: tuple[Type, ...]
+    declaration: tree.ExternObject = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.args))}>" if self.args else self.name
+
+
+class Block(Frozen):
+    """A parser's, control's or package's type."""
+
+    kind: str
+    name: str
+    args: tuple[Type, ...]
+    declaration: tree.BlockType | tree.Parser | tree.Control = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Type = (
+    Bit | Simple | Varbit | Struct | Stack | Tuple | ListOf | Enum | NewType | Variable | Extern | Block
+)  # fmt: skip
+
+
+def stripped(type_: Type) -> Type:
+    """The type of the values under ``type`` and serializable ``enum``."""
+    while True:
+        if isinstance(type_, NewType):
+            type_ = type_.base
+        elif isinstance(type_, Enum) and type_.underlying is not None:
+            type_ = type_.underlying
+        else:
+            return type_
+
+
+def unwrapped(type_: Type) -> Type:
+    """As :func:`stripped`, but an enumeration remains one."""
+    while isinstance(type_, NewType):
+        type_ = type_.base
+    return type_
+
+
+def is_header(type_: Type) -> bool:
+    return isinstance(type_, Struct) and type_.kind == "header"
+
+
+def is_union(type_: Type) -> bool:
+    return isinstance(type_, Struct) and type_.kind == "header_union"
+
+
+def fixed_width(type_: Type) -> int | None:
+    """The type's bits when packed; None when it has no fixed number of them."""
+    _, most, fixed = _extent(type_)
+    return most if fixed else None
+
+
+def max_width(type_: Type) -> int:
+    """The bits that a value occupies when packed, a varbit at its longest."""
+    return _extent(type_)[1]
+
+
+def min_width(type_: Type) -> int:
+    """The bits that a value occupies when packed, a varbit and a union at their shortest."""
+    return _extent(type_)[0]
+
+
+def _extent(type_: Type) -> tuple[int, int, bool]:
+    """The fewest and the most bits of a packed value, and whether their number is fixed."""
+    match stripped(type_):
+        case Bit(width=width):
+            return width, width, True
+        case Simple(name="bool"):
+            return 1, 1, True
+        case Varbit(width=width):
+            return 0, width, False
+        case Struct() | Tuple() | Stack() as whole:
+            extents = [_extent(part) for part in parts(whole)]
+            fewest, most = [low for low, _, _ in extents], [high for _, high, _ in extents]
+            if is_union(whole):
+                return min(fewest, default=0), max(most, default=0), False
+            times = whole.size if isinstance(whole, Stack) else 1
+            return sum(fewest) * times, sum(most) * times, all(fixed for _, _, fixed in extents)
+    return 0, 0, False
+
+
+def key_width(type_: Type) -> int | None:
+    """Bits of a type that can be matched on; None when it cannot."""
+    base = stripped(type_)
+    if isinstance(base, Bit):
+        return base.width
+    if base == BOOL:
+        return 1
+    if base == ERROR:
+        return 16
+    return 32 if isinstance(base, Enum) else None
+
+
+def substitute(type_: Type, bindings: dict[Variable, Type]) -> Type:
+    """``type_`` with its type parameters replaced."""
+    match type_:
+        case Variable():
+            return bindings.get(type_, type_)
+        case Stack():
+            return Stack(substitute(type_.element, bindings), type_.size)
+        case Tuple():
+            return Tuple(tuple(substitute(t, bindings) for t in type_.items), type_.names)
+        case ListOf():
+            return ListOf(substitute(type_.item, bindings))
+        case Extern():
+            return Extern(type_.name, tuple(substitute(t, bindings) for t in type_.args), type_.declaration)
+        case Block():
+            args = tuple(substitute(t, bindings) for t in type_.args)
+            return Block(type_.kind, type_.name, args, type_.declaration)
+        case Struct(fields=fields) if any(has_variables(t) for _, t in fields):
+            inner = tuple((name, substitute(field, bindings)) for name, field in fields)
+            return Struct(type_.kind, type_.name, inner, type_.declaration, type_.lists)
+    return type_
+
+
+def has_variables(type_: Type) -> bool:
+    """Whether a type parameter remains in it."""
+    return isinstance(type_, Variable) or any(map(has_variables, parts(type_)))
+
+
+def parts(type_: Type) -> tuple[Type, ...]:
+    """The types that it is made of, in order; a stack's once."""
+    match type_:
+        case Stack(element=inner) | ListOf(item=inner):
+            return (inner,)
+        case Tuple(items=items) | Extern(args=items) | Block(args=items):
+            return items
+        case Struct(fields=fields):
+            return tuple(inner for _, inner in fields)
+    return ()

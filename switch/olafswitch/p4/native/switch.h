@@ -1,0 +1,118 @@
+// One switch: its tables, counters, registers and replication, and the state of the packet in processing.
+#pragma once
+#include "packet.h"
+#include "switch_abi.h"
+#include "tables.h"
+
+struct Replica {
+    u32 port;
+    u32 instance;
+};
+struct Replicas {
+    u32 n;
+    u32 packet_length;
+    Replica replicas[];
+};
+
+struct ArraySpec {
+    const char *name;
+    u32 cells;
+    u32 words;
+    u32 bytes;
+};  // words of a register's cell
+
+struct EntrySpec {
+    u32 table, action, data_words, prefix;
+    int32_t priority;
+    const u64 *key, *mask, *data;
+};
+
+struct ProgramSpec {
+    u32 tables, value_sets, counters, meters, registers, entries;
+    const TableSpec *table, *value_set;
+    const ArraySpec *counter, *meter, *register_;
+    const EntrySpec *entry;
+};
+
+typedef void (*p4_digest_fn)(void *context, u32 digest, const u64 *words, u32 n);
+
+struct p4_switch {
+    const ProgramSpec *spec;
+    Table *tables, *value_sets;
+    Counter **counters;
+    Meter **meters;
+    u64 **registers;
+    Entry **const_entries;
+    Replicas **groups;    // 65536
+    Replicas **sessions;  // SESSIONS
+    u64 busy;             // odd while a packet is being processed
+    u64 random;
+    p4_digest_fn digest;
+    void *digest_context;
+    p4_user_extern_fn user_extern;
+    void *user_extern_context;
+    void **retired;
+    u32 retired_n, retired_room;
+    u8 *out;  // the outgoing frame
+    size_t out_room;
+};
+
+enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };
+constexpr u32 NO_LIMIT = 0xffffffff;
+enum Instance : u32 {
+    NORMAL = 0,
+    INGRESS_CLONE = 1,
+    EGRESS_CLONE = 2,
+    RECIRCULATED = 4,
+    REPLICATED = 5,
+    RESUBMITTED = 6
+};
+
+struct Context {
+    p4_switch *sw;
+    const u8 *data;
+    u32 length, at;      // bytes of the frame; where the parser is
+    u32 ingress_length;  // as received; counters add this
+    int64_t
+        register_length;  // as BMv2 counts: as received, plus headers set valid, minus headers set invalid
+    u64 now;
+    u64 error;
+    u32 out_at;   // bytes of the outgoing frame made so far
+    bool failed;  // an assert() was false
+    bool exited, checksum_error, clone, resubmit, recirculate, digest;
+    u32 session, clone_list, resubmit_list, recirculate_list;
+    u32 truncate_to;  // bytes; NO_LIMIT does not
+    u32 digest_id, digest_words;
+    u64 digest_data[DIGEST_WORDS];
+    P4_METHOD bool has(u64 bits) const { return (u64)(length - at) * 8 >= bits; }
+    // As in BMv2, the smallest length counts, and until the headers are in front again it is the payload's.
+    P4_METHOD void truncate(u64 bytes) { truncate_to = bytes < truncate_to ? (u32)bytes : truncate_to; }
+    P4_METHOD u32 payload_length() const { return truncate_to < length - at ? truncate_to : length - at; }
+};
+
+u64 random_between(p4_switch *, u64 low, u64 high);
+
+// Algorithms over bytes
+u64 crc32(const u8 *, u32);
+u64 crc16(const u8 *, u32);
+u64 csum16(const u8 *, u32);
+u64 csum16_two(const u8 *, u32, const u8 *, u32);
+u64 xor16(const u8 *, u32);
+u64 identity(const u8 *, u32);
+
+P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max : 1) + base; }
+
+// Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
+bool reserve(p4_switch *, size_t bytes);
+
+// Ends an outgoing frame with what the parser left of the received one; the frame's length, 0 without memory.
+P4_INLINE u32 append_payload(Context &x) {
+    const u32 rest = x.length - x.at;
+    if (!reserve(x.sw, x.out_at + rest)) return 0;
+    memcpy(x.sw->out + x.out_at, x.data + x.at, rest);
+    x.out_at += rest;
+    return x.out_at;
+}
+
+p4_switch *switch_new(const ProgramSpec *);
+void switch_free(p4_switch *);

@@ -1,0 +1,96 @@
+"""A program as a folder of Verilog: module, library, and what a driver needs to know."""
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.check.program import check_program
+from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.verilog.module import Module, module
+from olafswitch.p4.verilog.pipeline import pipeline
+
+HASHES = ("crc32", "crc16", "csum16", "xor16", "identity")
+"""What a user extern may compute."""
+
+_WORDS = (
+    "always assign begin bit buf case cell class config default design disable edge else end event final for"
+    " force function generate if initial inside instance int interface join large library local logic loop"
+    " medium module net new or output package packed parameter primitive priority process program property"
+    " pure rand real ref reg release repeat return scalared sequence signed small solve static strong struct"
+    " super supply0 supply1 table tagged task this throughout time tri type union unique use var vectored"
+    " virtual void wait while wire with within xor"
+)
+_KEYWORDS = frozenset(_WORDS.split())
+"""Words of Verilog and SystemVerilog that programs may be named after."""
+
+
+def library() -> list[Path]:
+    """The Verilog files that every module is made of."""
+    return sorted((Path(__file__).parent / "hdl").glob("*.v"))
+
+
+def compile_module(
+    text: str, file: str, name: str = "", functions: Mapping[str, str] | None = None
+) -> Module:
+    """A preprocessed program as Verilog; ``functions`` says which hash each user extern computes.
+
+    Raises Refused, with the place, where the program is wrong or outside of the subset.
+    """
+    name = name or re.sub(r"\W", "_", Path(file).stem)
+    if name in _KEYWORDS or not name[0].isalpha():
+        name = f"p4_{name}"
+    try:
+        return module(name, pipeline(check_program(parse(text), file), functions))
+    except OlafError:
+        raise
+    except RecursionError:
+        raise OlafError(Problem("the program is nested too deeply", file)) from None
+    except Exception as error:
+        what = f"the P4 compiler failed: {type(error).__name__}: {error}"
+        raise OlafError(Problem(what, file, "this is a defect of Olaf's P4 compiler")) from error
+
+
+def write(made: Module, folder: Path) -> list[Path]:
+    """The module, its library, ``NAME.json`` and ``NAME.txt``, the report; the files written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {
+        folder / f"{made.name}.v": made.text,
+        folder / f"{made.name}.json": json.dumps(made.description, indent=1) + "\n",
+        folder / f"{made.name}.txt": report(made),
+    }
+    for path, text in written.items():
+        path.write_text(text)
+    copied = [folder / path.name for path in library()]
+    for source, path in zip(library(), copied, strict=True):
+        shutil.copy(source, path)
+    return [*written, *copied]
+
+
+def report(made: Module) -> str:
+    """What a module is, for people."""
+    about = made.description
+    lines = [
+        f"module {made.name}",
+        f"  header pipeline: {made.cycles} cycles, one frame a cycle; looks at {about['window']} bytes",
+        f"  comes with a frame: {_widths(about['sideband_in'])}; leaves: {_widths(about['sideband_out'])}",
+        f"  writes {len(about['written'])} bytes of a frame, in {len(about['shifts'])} lengths",
+    ]
+    for table in about["tables"]:
+        held = table["ways"] << table["row_bits"]
+        places = held + table["small"]
+        bits = (table["key_bits"] + table["entry_bits"] + 1) * held
+        lines.append(
+            f"  table {table['name']}: {table['engine']}, {places} places,"
+            f" {table['small']} of them in registers; {bits / 1024:.0f} kbit of memory"
+        )
+    for counter in about["counters"]:
+        kind = "direct counter" if counter["direct"] else "counter"
+        lines.append(f"  {kind} {counter['name']}: {counter['cells']} cells of 64 bits")
+    return "\n".join(lines) + "\n"
+
+
+def _widths(fields: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({bits} bits)" for name, bits in fields.items())

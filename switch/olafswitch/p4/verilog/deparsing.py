@@ -1,0 +1,134 @@
+"""The deparser: which bytes of a frame change, and by how much what follows them moves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Pos, Refused
+from olafswitch.p4.verilog.graph import Graph, Node
+from olafswitch.p4.verilog.parsing import End, frame_bits
+from olafswitch.p4.verilog.symbolic import Machine
+from olafswitch.p4.verilog.values import VALID, Leaves, leaves, part
+
+BEAT = 64
+MAX_SHIFTS, MAX_CHOICES = 24, 8
+"""Of one program; conditions on which headers are put out, for one end of the parser."""
+
+
+@dataclass
+class Emission:
+    """A header that the deparser may put out, where ``condition`` holds."""
+
+    condition: Node
+    content: Node
+
+
+@dataclass
+class Edits:
+    """``changed``: by byte of what leaves, whether it is written and with what. ``shifts``: where what
+    follows byte ``split`` moves by ``delta`` bytes, by these two."""
+
+    changed: dict[int, tuple[Node, Node]] = field(default_factory=dict)
+    shifts: dict[tuple[int, int], Node] = field(default_factory=dict)
+
+    @property
+    def beats(self) -> int:
+        """How many beats have bytes that are written or a place from which all moves."""
+        last = max([*self.changed, *(split for split, _ in self.shifts)], default=0)
+        return last // BEAT + 1
+
+
+def emissions(machine: Machine, expr: ir.Expr, pos: Pos) -> Iterator[Emission]:
+    """``packet.emit(x)``: every header in it."""
+    yield from _headers(machine, expr.type, machine.value(expr), pos)
+
+
+def _headers(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
+    base = t.stripped(type_)
+    match base:
+        case t.Struct(kind="header"):
+            content = [value[way] for way, _ in leaves(base, pos) if not way.endswith(VALID)]
+            whole = machine.g.cat(content)
+            if whole.width % 8:
+                raise Refused(pos, f"header {type_}", f"is {whole.width} bits long, not a number of bytes")
+            yield Emission(machine.g.all(machine.path, value[VALID]), whole)
+        case t.Struct(fields=fields):
+            for name, inner in fields:
+                yield from _headers(machine, inner, part(value, f".{name}"), pos)
+        case t.Tuple(items=items):
+            for at, inner in enumerate(items):
+                yield from _headers(machine, inner, part(value, f"[{at}]"), pos)
+        case t.Stack(element=element, size=size):
+            for at in range(size):
+                yield from _headers(machine, element, part(value, f"[{at}]"), pos)
+        case _:
+            raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
+
+
+class Deparsing:
+    """What a program's emissions do to a frame, for each end of its parser."""
+
+    def __init__(self, graph: Graph, ends: list[End], made: list[Emission], pos: Pos) -> None:
+        self.g, self._pos = graph, pos
+        self._written: dict[int, list[tuple[Node, Node]]] = {}
+        self.edits = Edits()
+        others = {end.chosen: graph.no for end in ends if end.chosen is not None}
+        for end in ends:
+            assert end.chosen is not None
+            self._end(end, others | {end.chosen: graph.yes}, made)
+        for at, pairs in sorted(self._written.items()):
+            self.edits.changed[at] = (graph.any(*(c for c, _ in pairs)), graph.onehot(pairs, 8))
+        if len(self.edits.shifts) > MAX_SHIFTS:
+            raise Refused(pos, "deparser", f"changes a frame's length at more than {MAX_SHIFTS} places")
+
+    def _end(self, end: End, assumed: dict[Node, Node], made: list[Emission]) -> None:
+        g = self.g
+        inside = g.under(assumed)
+        conditions = [inside(each.condition) for each in made]
+        choices = list(dict.fromkeys(
+            c.args[0] if c.op == "not" else c for c in conditions if c.value is None
+        ))  # fmt: skip
+        if len(choices) > MAX_CHOICES:
+            raise Refused(self._pos, "deparser", f"more than {MAX_CHOICES} headers may be there or not")
+        assert end.chosen is not None
+        for decided in product((g.no, g.yes), repeat=len(choices)):
+            facts = dict(zip(choices, decided, strict=True))
+            literals = [c if fact.value else g.invert(c) for c, fact in facts.items()]
+            chosen = g.all(end.chosen, *literals)
+            if chosen.value == 0 or self._contradict(facts):
+                continue
+            seen = g.under(assumed | facts)
+            content = [
+                each.content for each, c in zip(made, conditions, strict=True) if seen(c).value == 1
+            ]  # fmt: skip
+            self._place(chosen, [seen(each) for each in content], end.at)
+
+    def _contradict(self, facts: dict[Node, Node]) -> bool:
+        """Whether one of the conditions is decided by the others, and differently."""
+        for node, fact in facts.items():
+            seen = self.g.under({other: value for other, value in facts.items() if other is not node})
+            if seen(node).value not in (None, fact.value):
+                return True
+        return False
+
+    def _place(self, chosen: Node, content: list[Node], at: int) -> None:
+        g = self.g
+        row = [
+            g.slice(each, each.width - 8 * (byte + 1), 8)
+            for each in content
+            for byte in range(each.width // 8)
+        ]
+        delta = len(row) - at
+        if abs(delta) >= BEAT:
+            raise Refused(self._pos, "deparser", f"a frame gets {delta} bytes longer; at most {BEAT - 1}")
+        split = len(row)
+        while delta and split > max(0, delta) and row[split - 1] is frame_bits(g, 8 * (split - 1 - delta), 8):
+            split -= 1
+        for byte, node in enumerate(row[:split] if delta else row):
+            if node is not frame_bits(g, 8 * byte, 8):
+                self._written.setdefault(byte, []).append((chosen, node))
+        if delta:
+            known = self.edits.shifts.get((split, delta), g.no)
+            self.edits.shifts[split, delta] = g.any(known, chosen)

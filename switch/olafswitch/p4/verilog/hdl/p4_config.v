@@ -1,0 +1,120 @@
+// The registers by which a driver writes tables and takes counters. An entry's words are collected here and take
+// effect in one cycle; the write to `command` is answered when no frame is left that saw the state before.
+//   0x00 id  0x04 version  0x08 digest  0x0C counters, tables  0x10 target  0x14 slot  0x18 command
+// A command with bit 3 is done for `slot` and every slot below it, one a cycle; it is answered at once, and
+// `command` reads 1 until it is done.
+//   0x20 0x24 what a counter held  0x40 … the entry's words: what it does, its key, its mask
+`default_nettype none
+module p4_config #(
+    parameter WORDS = 1,              // of the longest entry
+    parameter TABLES = 1,
+    parameter COUNTERS = 0,
+    parameter DRAIN = 16,             // cycles in which a frame that has seen a table leaves the header pipeline
+    parameter [31:0] DIGEST = 0
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire [11:0]         awaddr,
+    input  wire                awvalid,
+    output wire                awready,
+    input  wire [31:0]         wdata,
+    input  wire                wvalid,
+    output wire                wready,
+    output wire [1:0]          bresp,
+    output reg                 bvalid,
+    input  wire                bready,
+    input  wire [11:0]         araddr,
+    input  wire                arvalid,
+    output wire                arready,
+    output reg  [31:0]         rdata,
+    output wire [1:0]          rresp,
+    output reg                 rvalid,
+    input  wire                rready,
+
+    output wire                set,            // an entry
+    output wire                clear,          // an entry
+    output wire                set_default,
+    output wire                take,           // a counter
+    output reg  [7:0]          target,         // the table or counter
+    output reg  [31:0]         slot,
+    output wire [32*WORDS-1:0] words,
+    input  wire                taken,
+    input  wire [63:0]         value
+);
+    localparam [31:0] ID = 32'h50345254, VERSION = 32'd1;
+    reg [31:0] word [0:WORDS-1];
+    reg [63:0] held;
+    reg [7:0]  left;
+    reg        waiting, sweeping, swept;
+    reg [3:0]  command;
+    assign {take, set_default, clear, set} = rst ? 4'b0000 : command;
+    reg        have_address, have_data;
+    reg [11:0] address;
+    reg [31:0] data;
+    wire       start = have_address && have_data && !bvalid && !waiting;
+    assign awready = !have_address;
+    assign wready = !have_data;
+    assign bresp = 2'b00;
+    assign rresp = 2'b00;
+    assign arready = !rvalid;
+    genvar w;
+    generate
+        for (w = 0; w < WORDS; w = w + 1) begin : flat
+            assign words[32*w +: 32] = word[w];
+        end
+    endgenerate
+    integer i;
+    always @(posedge clk) begin
+        command <= sweeping ? command : 4'b0000;
+        if (sweeping) slot <= slot - 32'd1;
+        if (sweeping && slot == 32'd1) sweeping <= 1'b0;
+        if (awvalid && awready) {have_address, address} <= {1'b1, awaddr};
+        if (wvalid && wready) {have_data, data} <= {1'b1, wdata};
+        if (bready) bvalid <= 1'b0;
+        if (start) begin
+            {have_address, have_data} <= 2'b00;
+            if (address == 12'h010) target <= data[7:0];
+            if (address == 12'h014) slot <= data;
+            for (i = 0; i < WORDS; i = i + 1)
+                if (address == 12'h040 + {i[9:0], 2'b00}) word[i] <= data;
+            if (address == 12'h018) begin
+                command <= {data[2:0] == 3'd4, data[2:0] == 3'd3, data[2:0] == 3'd2,
+                            data[2:0] == 3'd1};
+                sweeping <= data[3] && slot != 32'd0;
+                swept <= data[3];
+                waiting <= 1'b1;
+                left <= DRAIN;
+                bvalid <= data[3];
+            end else bvalid <= 1'b1;
+        end
+        if (waiting && !sweeping) begin
+            left <= left - 8'd1;
+            if (left == 8'd0) begin
+                waiting <= 1'b0;
+                bvalid <= !swept;
+            end
+        end
+        if (taken) held <= value;
+        if (rready) rvalid <= 1'b0;
+        if (arvalid && arready) begin
+            rvalid <= 1'b1;
+            case (araddr)
+                12'h000: rdata <= ID;
+                12'h004: rdata <= VERSION;
+                12'h008: rdata <= DIGEST;
+                12'h00C: rdata <= {COUNTERS[15:0], TABLES[15:0]};
+                12'h010: rdata <= {24'd0, target};
+                12'h014: rdata <= slot;
+                12'h018: rdata <= {31'd0, waiting};
+                12'h020: rdata <= held[31:0];
+                12'h024: rdata <= held[63:32];
+                default: rdata <= 32'd0;
+            endcase
+        end
+        if (rst) begin
+            {command, bvalid, rvalid, waiting, sweeping, have_address, have_data} <= 10'd0;
+            left <= 8'd0;
+        end
+    end
+endmodule
+`default_nettype wire

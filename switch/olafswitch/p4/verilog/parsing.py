@@ -1,0 +1,257 @@
+"""The parser, unrolled: each state once for every offset and set of valid headers with which it is entered.
+
+Nothing in hardware walks through states then: every field has a fixed place in the frame for each way there.
+"""
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+
+from olafswitch.p4.frozen import everything
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.verilog.graph import Graph, Node
+from olafswitch.p4.verilog.symbolic import Machine
+from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves, part, under
+
+WINDOW = 192
+"""Bytes of a frame that a program may look at."""
+MAX_PAIRS = 512
+FRAME, BYTES, ERROR = "frame", "bytes", "$error"
+"""Inputs: the first WINDOW bytes, the first on top, and how many the frame has. A place: the error."""
+_MOVES = ("extract", "advance")
+_Key = tuple[str, int, tuple[str, ...]]
+
+
+def frame_bits(graph: Graph, at: int, bits: int) -> Node:
+    """``bits`` of the frame from bit ``at`` on."""
+    return graph.slice(graph.input(FRAME, 8 * WINDOW), 8 * WINDOW - at - bits, bits)
+
+
+@dataclass
+class End:
+    """A way in which parsing ends: the bytes that were taken, and what it left."""
+
+    at: int
+    conditions: list[Node] = field(default_factory=list)
+    envs: list[Leaves] = field(default_factory=list)
+    chosen: Node | None = None
+    """Whether a frame's parsing ended so; of all ends exactly one."""
+
+
+class Parsing:
+    """Runs a program's parser on a machine; then ``ends`` are all ways out of it."""
+
+    def __init__(self, graph: Graph, block: ir.Block, machine: Machine, errors: list[str]) -> None:
+        self.g, self.block, self.m, self.errors = graph, block, machine, errors
+        self.at = 0
+        self.reach = 0
+        """Bytes of the frame that are looked at."""
+        self._ends: dict[tuple[int, tuple[str, ...]], End] = {}
+        self._waiting: list[tuple[int, int, _Key]] = []
+        self._entries: dict[_Key, tuple[list[Node], list[Leaves]]] = {}
+        self._states = {state.name: state for state in block.states}
+        self._rank = self._ranks()
+        self._outside: tuple[tuple[int, bool], ...] = ()
+
+    def run(self) -> list[End]:
+        """Leaves the machine in the merged state of all ends."""
+        machine, g = self.m, self.g
+        for variable in self.block.variables:
+            machine.statement(variable)
+        machine.env[ERROR] = g.const(0, 16)
+        self._go("start", machine.path)
+        while self._waiting:
+            _, _, key = heapq.heappop(self._waiting)
+            conditions, envs = self._entries.pop(key)
+            if len(self._rank) * WINDOW < MAX_PAIRS and len(self._ends) > MAX_PAIRS:
+                raise Refused(self.block.pos, self.block.name, f"more than {MAX_PAIRS} ways through it")
+            machine.path = g.any(*conditions)
+            machine.env = self.merged(conditions, envs)
+            self.at = key[1]
+            state = self._states[key[0]]
+            machine.statements(state.body.statements)
+            self._transition(state)
+        ends = list(self._ends.values())
+        for number, end in enumerate(ends):
+            end.chosen = g.node("name", 1, [g.any(*end.conditions)], number)
+        merged = [self.merged(end.conditions, end.envs) for end in ends]
+        chosen = [end.chosen for end in ends if end.chosen is not None]
+        machine.env = self.merged(chosen, merged)
+        machine.path = g.yes
+        return ends
+
+    def merged(self, conditions: list[Node], envs: list[Leaves]) -> Leaves:
+        if len(envs) == 1:
+            return dict(envs[0])
+        made: Leaves = {}
+        for place in dict.fromkeys(place for env in envs for place in env):
+            known = [(c, env[place]) for c, env in zip(conditions, envs, strict=True) if place in env]
+            first = known[0][1]
+            same = all(value is first for _, value in known)
+            made[place] = first if same else self.g.onehot(known, first.width)
+        return made
+
+    def fail_if(self, condition: Node, error: str, node: ir.ExternCall) -> None:
+        """End with an error where ``condition`` holds, and go on elsewhere."""
+        if self.m.sides != self._outside and condition.value != 0:
+            raise Refused(node.pos, node.method, "inside of a condition of a parser it is not supported")
+        failed = self.g.all(self.m.path, condition)
+        if failed.value != 0:
+            self._end(failed, error)
+        self.m.path = self.g.all(self.m.path, self.g.invert(condition))
+
+    def extract(self, node: ir.ExternCall) -> None:
+        """``packet.extract(header)``"""
+        target, type_ = node.args[0].value, node.args[0].type
+        if len(node.args) > 1 or any(isinstance(t.stripped(each), t.Varbit) for each in t.parts(type_)):
+            raise Refused(node.pos, "extract", "a header of variable size has no fixed place in hardware")
+        m, bits = self.m, t.max_width(type_)
+        if bits % 8 or not t.is_header(t.stripped(type_)):
+            raise Refused(node.pos, "extract", f"{type_} is not a header of whole bytes")
+        nexts = []
+        inner = target
+        while isinstance(inner, ir.Field | ir.Element | ir.StackPart):
+            if isinstance(inner, ir.StackPart) and inner.part == "next":
+                nexts.append(inner)
+                size = getattr(t.stripped(inner.base.type), "size", 0)
+                if m.stack_index(inner) >= size:
+                    self.fail_if(self.g.yes, "StackOutOfBounds", node)
+                    return
+            inner = inner.base
+        self._require(bits, node)
+        if target is not None:
+            value: Leaves = {VALID: self.g.yes}
+            at = 8 * self.at
+            for way, width in leaves(type_, node.pos):
+                if not way.endswith(VALID):
+                    value[way] = frame_bits(self.g, at, width)
+                    at += width
+            m.assign(target, value)
+        for each in nexts:
+            place = f"{m.place(each.base)}{NEXT}"
+            m.env[place] = self.g.const((m.env[place].value or 0) + 1, SIZE_BITS)
+        self.at += bits // 8
+
+    def lookahead(self, node: ir.ExternCall) -> Leaves:
+        """``packet.lookahead<T>()``"""
+        bits = t.fixed_width(node.type)
+        if bits is None:
+            raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
+        self._require(bits, node)
+        made: Leaves = {}
+        at = 8 * self.at
+        for way, width in leaves(node.type, node.pos):
+            made[way] = self.g.yes if way.endswith(VALID) else frame_bits(self.g, at, width)
+            at += 0 if way.endswith(VALID) else width
+        return made
+
+    def advance(self, node: ir.ExternCall) -> None:
+        """``packet.advance(bits)``"""
+        bits = self.m.scalar(node.given(0)).value
+        if bits is None:
+            raise Refused(node.pos, "advance", "by how much is not known at compile time")
+        if bits % 8:
+            self.fail_if(self.g.yes, "ParserInvalidArgument", node)
+            return
+        self._require(bits, node)
+        self.at += bits // 8
+
+    def _require(self, bits: int, node: ir.ExternCall) -> None:
+        """Fail where the frame has fewer than ``bits`` bits more."""
+        need = self.at + (bits + 7) // 8
+        if need > WINDOW:
+            raise Refused(node.pos, node.method, f"looks beyond the first {WINDOW} bytes of a frame")
+        if self.m.path.value != 0:
+            self.reach = max(self.reach, need)
+        if need:
+            self.fail_if(
+                self.g.binary("lt", self.g.input(BYTES, 16), self.g.const(need, 16)), "PacketTooShort", node
+            )
+
+    # --- states
+
+    def _ranks(self) -> dict[str, int]:
+        """An order of the states in which those that take no bytes come before where they lead."""
+        before: dict[str, set[str]] = {name: set() for name in self._states}
+        for name, state in self._states.items():
+            nodes = everything(state.body)
+            if any(isinstance(each, ir.ExternCall) and each.method in _MOVES for each in nodes):
+                continue
+            for target in (state.transition.state, *(case.state for case in state.transition.cases)):
+                if target in before:
+                    before[target].add(name)
+        try:
+            order = list(TopologicalSorter(before).static_order())
+        except CycleError as error:
+            at = f"states {', '.join(error.args[1])} go round without taking bytes"
+            raise Refused(self.block.pos, self.block.name, at) from None
+        return {name: number for number, name in enumerate(order)}
+
+    def _shape(self) -> tuple[str, ...]:
+        """The valid headers, and the stacks' next elements."""
+        env = self.m.env
+        valid = [place for place, node in env.items() if place.endswith(VALID) and node.value != 0]
+        nexts = [f"{place}{node.value}" for place, node in env.items() if place.endswith(NEXT) and node.value]
+        return tuple(sorted(valid + nexts))
+
+    def _go(self, target: str, condition: Node) -> None:
+        if condition.value == 0:
+            return
+        if target in ("accept", "reject"):
+            self._end(condition, "")
+            return
+        key = (target, self.at, self._shape())
+        if key not in self._entries:
+            self._entries[key] = ([], [])
+            heapq.heappush(self._waiting, (self.at, self._rank[target], key))
+        self._entries[key][0].append(condition)
+        self._entries[key][1].append(dict(self.m.env))
+
+    def _end(self, condition: Node, error: str) -> None:
+        env = dict(self.m.env)
+        if error:
+            env[ERROR] = self.g.const(self.errors.index(error), 16)
+        end = self._ends.setdefault((self.at, self._shape()), End(self.at))
+        end.conditions.append(condition)
+        end.envs.append(env)
+
+    def _transition(self, state: ir.State) -> None:
+        g, node = self.g, state.transition
+        if not node.subjects:
+            self._go(node.state, self.m.path)
+            return
+        subjects = [self.m.scalar(subject) for subject in node.subjects]
+        for case in node.cases:
+            if isinstance(case.sets, ir.ValueSet) or any(each.values is not None for each in case.sets):
+                raise Refused(case.pos, "value_set", "is not supported in hardware")
+            test = g.all(*self._tests(case.sets, subjects))
+            self._go(case.state, g.all(self.m.path, test))
+            self.m.path = g.all(self.m.path, g.invert(test))
+        if self.m.path.value != 0:
+            self._end(self.m.path, "NoMatch")
+
+    def _tests(self, sets: Iterable[ir.KeySet], subjects: list[Node]) -> Iterable[Node]:
+        g = self.g
+        for each, subject in zip(sets, subjects, strict=True):
+            match = each.match
+            if match is None or match.value is None:
+                continue
+            low = g.const(match.value, subject.width)
+            if match.high is not None:
+                high = g.const(match.high, subject.width)
+                yield g.invert(g.any(g.binary("lt", subject, low), g.binary("lt", high, subject)))
+            elif match.mask is not None:
+                yield g.binary("eq", g.binary("and", subject, g.const(match.mask, subject.width)), low)
+            else:
+                yield g.binary("eq", subject, low)
+
+
+def bind(machine: Machine, place: str, value: Leaves) -> None:
+    """Put a value where a parameter of a block is."""
+    machine.env.update(under(value, place))
+
+
+__all__ = ["BYTES", "ERROR", "FRAME", "WINDOW", "End", "Parsing", "bind", "frame_bits", "part"]

@@ -1,0 +1,172 @@
+"""A checked program as nodes: what each frame's metadata, bytes and counters become."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from olafswitch.p4.emit.places import Places
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.verilog.deparsing import Deparsing, Edits
+from olafswitch.p4.verilog.externs import CHECKSUM_ERROR, Count, Externs
+from olafswitch.p4.verilog.graph import Graph, Node
+from olafswitch.p4.verilog.parsing import ERROR, Parsing, bind
+from olafswitch.p4.verilog.symbolic import EXITED, LENGTH, Machine
+from olafswitch.p4.verilog.tables import Engine
+from olafswitch.p4.verilog.values import SIZE_BITS, Leaves, leaves
+
+DROP_PORT = 511
+SIDEBAND_IN = {"ingress_port": 9, "packet_length": 32, "timestamp": 48}
+"""v1model's: what comes with a frame, and its bits; the time is in µs."""
+
+
+@dataclass
+class Pipeline:
+    """A program in hardware, before it is divided into cycles."""
+
+    graph: Graph
+    sideband_in: dict[str, int]
+    """What comes with a frame, and the bits of each."""
+    sideband_out: dict[str, Node]
+    drop: Node
+    edits: Edits
+    tables: list[Engine]
+    counts: list[Count]
+    reach: int
+    """Bytes of a frame that are looked at."""
+
+
+class _Program:
+    """One program on one machine."""
+
+    def __init__(self, program: ir.Program, functions: Mapping[str, str]) -> None:
+        self.program = program
+        self.externs = Externs(Places(program), functions)
+        self.g = Graph()
+        self.m = Machine(self.g, self.externs, program.parts["parser"].pos)
+        self._values: dict[str, Leaves] = {}
+        self.m.env[CHECKSUM_ERROR] = self.g.no
+
+    def params(self, block: ir.Block) -> dict[str, ir.Parameter]:
+        """A block's parameters by what they are: ``headers``, ``metadata``, ``standard``."""
+        data = [p for p in block.params if not isinstance(t.unwrapped(p.type), t.Extern)]
+        return dict(zip(("headers", "metadata", "standard"), data, strict=False))
+
+    def get(self, what: str) -> Leaves:
+        return self._values[what]
+
+    def put(self, what: str, value: Leaves) -> None:
+        self._values[what] = value
+
+    def default(self, type_: t.Type) -> Leaves:
+        return self.m.o.default(type_, self.m.pos)
+
+    def enter(self, block: ir.Block) -> None:
+        for what, param in self.params(block).items():
+            bind(self.m, param.local.name, self._values[what])
+
+    def leave(self, block: ir.Block) -> None:
+        for what, param in self.params(block).items():
+            self._values[what] = self.m.read(param.local.name, param.type)
+        self.m.env[EXITED] = self.g.no
+
+    def parse(self) -> None:
+        """Run the parser; ``self.ends`` are the ways in which it ends."""
+        block = self.program.parts["parser"]
+        self.enter(block)
+        parsing = Parsing(self.g, block, self.m, list(self.program.errors))
+        self.externs.parsing = parsing
+        self.ends = parsing.run()
+        self.externs.parsing = None
+        self.reach = parsing.reach
+        self.leave(block)
+        self.put("standard", self.get("standard") | {".parser_error": self.m.env[ERROR]})
+
+    def run(self, name: str) -> None:
+        block = self.program.parts[name]
+        self.enter(block)
+        self.m.control(block)
+        self.leave(block)
+
+    def finish(self, sideband_in: dict[str, int], out: dict[str, Node], drop: Node) -> Pipeline:
+        pos = self.program.parts["deparser"].pos
+        edits = Deparsing(self.g, self.ends, self.externs.emitted, pos).edits
+        counts = list(self.externs.counts.values())
+        return Pipeline(
+            self.g, sideband_in, out, drop, edits, self.externs.tables.engines, counts, self.reach
+        )
+
+
+def pipeline(program: ir.Program, functions: Mapping[str, str] | None = None) -> Pipeline:
+    """The program as nodes. Raises Refused, with the place, at what is outside of the subset."""
+    made = _Program(program, functions or {})
+    if program.instances and any(i.type.name == "register" for i in program.instances):
+        register = next(i for i in program.instances if i.type.name == "register")
+        raise Refused(register.pos, register.name, "registers are not supported in hardware yet")
+    return _xsa(made) if program.architecture == "xsa" else _v1model(made)
+
+
+def _xsa(p: _Program) -> Pipeline:
+    """User metadata is one bus, its first field on top, as next to a VitisNetP4 IP."""
+    g, program = p.g, p.program
+    ways = list(leaves(program.metadata, p.m.pos))
+    total = sum(bits for _, bits in ways)
+    metadata: Leaves = {}
+    low = total
+    for way, bits in ways:
+        low -= bits
+        metadata[way] = g.slice(g.input("metadata", total), low, bits)
+    p.put("headers", p.default(program.headers))
+    p.put("metadata", metadata)
+    p.put("standard", p.default(program.standard) | {".ingress_timestamp": g.input("timestamp", 64)})
+    p.parse()
+    at = g.onehot([(end.chosen, g.const(end.at, 16)) for end in p.ends if end.chosen is not None], 16)
+    p.put("standard", p.get("standard") | {".parsed_bytes": at})
+    p.run("match_action")
+    drop = p.get("standard")[".drop"]
+    p.run("deparser")
+    out = g.cat([p.get("metadata")[way] for way, _ in ways])
+    return p.finish({"metadata": total}, {"metadata": out}, drop)
+
+
+def _v1model(p: _Program) -> Pipeline:
+    """One frame to one port: what goes to a group leaves with its number and is copied behind the module."""
+    g, program = p.g, p.program
+    given = {name: g.input(name, bits) for name, bits in SIDEBAND_IN.items()}
+    standard = p.default(program.standard)
+    standard[".ingress_port"] = given["ingress_port"]
+    standard[".packet_length"] = given["packet_length"]
+    standard[".ingress_global_timestamp"] = given["timestamp"]
+    p.m.env[LENGTH] = given["packet_length"]
+    p.put("headers", p.default(program.headers))
+    p.put("metadata", p.default(program.metadata))
+    p.put("standard", standard)
+    p.parse()
+    p.run("verify")
+    p.put("standard", p.get("standard") | {".checksum_error": p.m.env[CHECKSUM_ERROR]})
+    p.run("ingress")
+    standard = p.get("standard")
+    group, port = standard[".mcast_grp"], standard[".egress_spec"]
+    egress = program.parts["egress"]
+    if group.value != 0 and (egress.body.statements or egress.variables):
+        why = "a frame's copies are made behind the module, so a program with multicast has no egress there"
+        raise Refused(egress.pos, "mcast_grp", why)
+    dropped = g.all(g.equal(group, 0), g.equal(port, DROP_PORT))
+    now = g.resize(given["timestamp"], 32)
+    standard |= {
+        ".egress_port": port,
+        ".egress_rid": g.const(0, 16),
+        ".instance_type": g.const(0, 32),
+        ".egress_spec": g.const(0, 9),
+        ".packet_length": g.resize(p.m.env[LENGTH], SIZE_BITS),
+        ".egress_global_timestamp": given["timestamp"],
+        ".enq_timestamp": now,
+    }
+    p.put("standard", standard)
+    p.m.path = g.invert(dropped)
+    p.run("egress")
+    dropped = g.any(dropped, g.equal(p.get("standard")[".egress_spec"], DROP_PORT))
+    p.m.path = g.yes
+    p.run("compute")
+    p.run("deparser")
+    return p.finish(dict(SIDEBAND_IN), {"egress_port": port, "mcast_grp": group}, dropped)

@@ -1,0 +1,93 @@
+"""Which cycle each value is calculated in: as early as its operands allow, within a cycle's levels."""
+
+from collections.abc import Iterable
+from math import ceil, log
+
+from olafswitch.p4.verilog.graph import Node
+
+LIMIT = 6.0
+"""Levels of logic in one cycle, as estimated here; a mapped design's may be up to twice as many."""
+_FREE = ("const", "input", "name", "slice", "cat", "not")
+_KEY_LEVELS = {"none": 0.0, "ternary": 3.0, "exact": 3.0, "lpm": 3.0}
+"""What the first cycle of a lookup does with the key."""
+
+
+def _tree(inputs: int) -> float:
+    """Levels of a tree of six-input tables."""
+    return float(ceil(log(max(inputs, 2)) / log(6) - 1e-9))
+
+
+def levels(node: Node) -> float:
+    """An estimate of the levels of logic that an operation takes."""
+    bits = node.args[0].width if node.args else 0
+    match node.op:
+        case "and" | "or":
+            return 0.25
+        case "xor":
+            return 0.5
+        case "mux":
+            return 0.75
+        case "onehot":
+            return 1 + _tree(len(node.args) // 2)
+        case "eq":
+            return _tree(bits if node.args[1].op == "const" else 2 * bits)
+        case "lt" | "add" | "sub":
+            return 1 + ceil(bits / 16)
+        case "linear":
+            return _tree(max(row.bit_count() for row in node.attr[0]))
+        case "shl" | "shr":
+            return 1 + ceil(log(max(bits, 2), 4))
+        case "mul":
+            return LIMIT
+    return 0.0
+
+
+class Schedule:
+    """``cycle`` of every node that the ``outputs`` need; they are used in cycle ``length``."""
+
+    def __init__(self, outputs: Iterable[Node]) -> None:
+        self.cycle: dict[Node, int] = {}
+        self._level: dict[Node, float] = {}
+        self.order: list[Node] = []
+        """Each node after those that it needs."""
+        wanted = list(outputs)
+        for node in wanted:
+            self._visit(node)
+        self.length = max((self.cycle[node] for node in wanted), default=0)
+        self.last = dict(self.cycle)
+        """The last cycle in which each is used."""
+        for node in self.order:
+            for arg in node.args:
+                self.last[arg] = max(self.last[arg], self.cycle[node] - self._wait(node))
+        for node in wanted:
+            self.last[node] = self.length
+
+    @staticmethod
+    def _wait(node: Node) -> int:
+        """Cycles from a node's operands to its result."""
+        return int(node.attr.latency) if node.op == "lookup" else 0
+
+    def _visit(self, root: Node) -> None:
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            missing = [arg for arg in node.args if arg not in self.cycle]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if node not in self.cycle:
+                self._put(node)
+
+    def _put(self, node: Node) -> None:
+        args = [arg for arg in node.args if arg.op != "const"]
+        cycle = max((self.cycle[arg] for arg in args), default=0)
+        level = max((self._level[arg] for arg in args if self.cycle[arg] == cycle), default=0.0)
+        cost = _KEY_LEVELS[node.attr.kind] if node.op == "lookup" else levels(node)
+        if level and level + cost > LIMIT:
+            cycle, level = cycle + 1, 0.0
+        level += cost
+        if node.op == "lookup":
+            cycle, level = cycle + node.attr.latency, 0.0
+        self.cycle[node], self._level[node] = cycle, level
+        self.order.append(node)

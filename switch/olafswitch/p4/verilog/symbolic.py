@@ -1,0 +1,448 @@
+"""Runs a program on nodes instead of numbers: both sides of a branch, then a choice between what they left.
+
+What a statement changes is in ``env``, by place; ``path`` is the condition under which it is reached.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from olafswitch.p4.emit.writer import has_effects
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import pinned
+from olafswitch.p4.refuse import Pos, Refused
+from olafswitch.p4.verilog.graph import Graph, Node
+from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, Operators, leaves, part, under
+
+MAX_ROUNDS = 256
+"""Of one loop, unrolled."""
+EXITED, LENGTH = "$exited", "$length"
+"""Places of the machine's own: whether ``exit`` was reached; what v1model counts as the packet's length."""
+
+
+class Surroundings(Protocol):
+    """What the machine asks of the architecture and the tables."""
+
+    def extern(self, node: ir.ExternCall, machine: "Machine") -> Leaves: ...
+
+    def lookup(self, node: ir.TableApply, machine: "Machine") -> Leaves: ...
+
+
+class Machine:
+    """Executes statements; one for a whole program."""
+
+    def __init__(self, graph: Graph, surroundings: Surroundings, pos: Pos) -> None:
+        self.g = graph
+        self.o = Operators(graph)
+        self.pos = pos
+        """Where the program is, for what has no place of its own."""
+        self.env: Leaves = {EXITED: graph.no, LENGTH: graph.const(0, SIZE_BITS)}
+        self.path: Node = graph.yes
+        self.sides: tuple[tuple[int, bool], ...] = ()
+        """The branches taken to here, by number: places with different sides of one exclude each other."""
+        self._around = surroundings
+        self._leaves: list[str] = [EXITED]
+        """The places that say that what follows is not reached."""
+        self._loops: list[tuple[str, str]] = []
+        self._frames: list[str] = []
+        self._serial = 0
+
+    def fresh(self) -> str:
+        self._serial += 1
+        return f"${self._serial}"
+
+    # --- statements
+
+    def statements(self, nodes: Sequence[ir.Statement]) -> None:
+        for node in nodes:
+            dead = self.g.any(*(self.env[place] for place in self._leaves))
+            if dead.value == 1:
+                return
+            self.branch(self.g.invert(dead), partial(self.statement, node), lambda: None)
+
+    def statement(self, node: ir.Statement) -> None:
+        match node:
+            case ir.Body(statements=inner):
+                self.statements(inner)
+            case ir.Declare(local=local, value=value):
+                made = self.value(value) if value is not None else self.o.default(local.type, self.pos)
+                self.env.update(under(made, local.name))
+            case ir.Assign(target=target, value=value):
+                if has_effects(value) or has_effects(target):
+                    target = self.pin(target)
+                self.assign(target, self.value(value))
+            case ir.Do(call=call):
+                self.value(call)
+            case ir.If(condition=condition, yes=yes, no=no):
+                self.branch(
+                    self.scalar(condition),
+                    lambda: self.statement(yes),
+                    lambda: self.statement(no) if no is not None else None,
+                )
+            case ir.Switch():
+                self._switch(self.scalar(node.subject), node.cases)
+            case ir.Jump(word="exit"):
+                self.env[EXITED] = self.g.yes
+            case ir.Jump(word=word):
+                self.env[self._loops[-1][word == "continue"]] = self.g.yes
+            case ir.Return(value=value):
+                if value is not None:
+                    self.env.update(under(self.value(value), self._frames[-1]))
+                self.env[f"{self._frames[-1]}r"] = self.g.yes
+            case ir.Loop():
+                self._loop(node)
+
+    def branch(self, condition: Node, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """Both sides, and what they left merged."""
+        if condition.value is not None:
+            (yes if condition.value else no)()
+            return
+        self._serial += 1
+        number, env, path, sides = self._serial, self.env, self.path, self.sides
+        left: list[Leaves] = []
+        for side, run in ((True, yes), (False, no)):
+            self.env, self.sides = dict(env), (*sides, (number, side))
+            self.path = self.g.all(path, condition if side else self.g.invert(condition))
+            run()
+            left.append(self.env)
+        self.path, self.sides = path, sides
+        merged = dict(left[1])
+        for place, node in left[0].items():
+            other = left[1].get(place, node)
+            merged[place] = node if node is other else self.g.mux(condition, node, other)
+        self.env = merged
+
+    def _switch(self, subject: Node, cases: Sequence[ir.Case]) -> None:
+        if not cases:
+            return
+        case, rest = cases[0], cases[1:]
+        if case.labels is None:
+            if rest:  # wherever it stands, it is what is left
+                self._switch(subject, (*rest, case))
+            else:
+                self.statement(case.body)
+            return
+        matches = self.g.any(*(self.g.equal(subject, label) for label in case.labels))
+        self.branch(matches, lambda: self.statement(case.body), lambda: self._switch(subject, rest))
+
+    def _loop(self, node: ir.Loop) -> None:
+        self.statements(node.init.statements)
+        broken, continued = self.fresh(), self.fresh()
+        self.env[broken] = self.g.no
+        self._loops.append((broken, continued))
+        self._leaves += [broken, continued]
+        for _ in range(MAX_ROUNDS):
+            self.env[continued] = self.g.no
+            condition = self.scalar(node.condition)
+            if condition.value is None:
+                raise Refused(self.pos, "loop", "how often it is run is not known at compile time")
+            if not condition.value or self.env[broken].value == 1:
+                break
+            self.statements([node.body])
+            self.env[continued] = self.g.no
+            self.statements(node.update.statements)
+        else:
+            raise Refused(self.pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
+        self._loops.pop()
+        del self._leaves[-2:]
+
+    # --- calls
+
+    def call(self, params: Sequence[ir.Parameter], args: Sequence[ir.Arg], data: Mapping[str, Leaves],
+             body: Callable[[], None], result: t.Type = t.VOID) -> Leaves:  # fmt: skip
+        """Run ``body`` with the parameters bound to copies; ``data`` are those that a table's entry gives."""
+        given = iter(args)
+        back: list[tuple[ir.Expr, ir.Parameter]] = []
+        bound: Leaves = {}
+        for param in params:
+            if isinstance(t.unwrapped(param.type), t.Extern):
+                next(given)
+                continue
+            if param.name in data:
+                bound |= under(data[param.name], param.local.name)
+                continue
+            arg = next(given)
+            target = arg.value
+            if param.direction in ("out", "inout") and target is not None:
+                target = self.pin(target)
+                back.append((target, param))
+            reads = param.direction != "out" and target is not None
+            made = (
+                self.value(target) if reads and target is not None else self.o.default(param.type, self.pos)
+            )
+            bound |= under(made, param.local.name)
+        self.env.update(bound)
+        frame = self.fresh()
+        self._frames.append(frame)
+        self._leaves.append(f"{frame}r")
+        self.env[f"{frame}r"] = self.g.no
+        if result != t.VOID:
+            self.env.update(under(self.o.default(result, self.pos), frame))
+        body()
+        self._leaves.pop()
+        self._frames.pop()
+        for target, param in back:
+            self.assign(target, self.read(param.local.name, param.type))
+        return self.read(frame, result) if result != t.VOID else {}
+
+    def control(self, block: ir.Block, args: Sequence[ir.Arg] = ()) -> None:
+        """Apply a control; without ``args`` its parameters are in their places already."""
+
+        def body() -> None:
+            for variable in block.variables:
+                self.statement(variable)
+            self.statement(block.body)
+
+        if args:
+            self.call(block.params, args, {}, body)
+        else:
+            self.call((), (), {}, body)
+
+    # --- places
+
+    def read(self, place: str, type_: t.Type) -> Leaves:
+        return {way: self.env[place + way] for way, _ in leaves(type_, self.pos)}
+
+    def pin(self, target: ir.Expr) -> ir.Expr:
+        """The target with its indices evaluated now."""
+
+        def keep(index: ir.Expr) -> ir.Expr:
+            name = self.fresh()
+            self.env.update(under(self.value(index), name))
+            return ir.Local(index.type, name)
+
+        return pinned(target, keep)
+
+    def place(self, expr: ir.Expr) -> str | None:
+        """Where a value is, when that is known at compile time."""
+        match expr:
+            case ir.Local(name=name):
+                return name
+            case ir.Field(base=base, name=name):
+                inner = self.place(base)
+                return None if inner is None else f"{inner}.{name}"
+            case ir.StackPart(part="next" | "last"):
+                inner = self.place(expr.base)
+                return None if inner is None else f"{inner}[{self.stack_index(expr)}]"
+            case ir.Element(base=base, index=index):
+                inner = self.place(base)
+                at = self.scalar(index).value if inner is not None else None
+                known = inner is not None and at is not None and f"{inner}[{at}]"
+                inside = known and any(key.startswith(known) for key in self.env)
+                return known if inside and isinstance(known, str) else None
+        return None
+
+    def stack_index(self, expr: ir.StackPart) -> int:
+        """The element that ``next`` or ``last`` is; raises Refused where it is not known."""
+        at = self.read(f"{self.place(expr.base)}{NEXT}", t.Bit(SIZE_BITS))[""].value
+        if at is None:
+            raise Refused(expr.pos, expr.part, "which element it is is not known at compile time")
+        return at - (expr.part == "last")
+
+    def assign(self, target: ir.Expr, value: Leaves) -> None:
+        g = self.g
+        match target:
+            case ir.Slice(base=ir.Slice() as inner, high=high, low=low):
+                self.assign(ir.Slice(target.type, inner.base, inner.low + high, inner.low + low), value)
+            case ir.Slice(base=ir.Cast(operand=operand), high=high, low=low):
+                self.assign(ir.Slice(target.type, operand, high, low), value)
+            case ir.Slice(base=base, high=high, low=low):
+                old = self.scalar(base)
+                parts = [g.slice(old, high + 1, old.width - high - 1), value[""], g.slice(old, 0, low)]
+                self.assign(base, {"": g.cat(parts)})
+            case ir.WindowSlice(base=base, start=start):
+                old, at = self.scalar(base), self.scalar(start)
+                ones = g.const((1 << value[""].width) - 1, old.width)
+                kept = g.binary("and", old, g.invert(g.binary("shl", ones, at)))
+                moved = g.binary("shl", g.resize(value[""], old.width), at)
+                self.assign(base, {"": g.binary("or", kept, moved)})
+            case ir.Field(base=base, name=name) if t.is_union(t.stripped(base.type)):
+                union = self.value(base)
+                for other in union:
+                    if other.endswith(VALID) and other != f".{name}{VALID}":
+                        union[other] = g.all(union[other], g.invert(value[VALID]))
+                self.assign(base, union | under(value, f".{name}"))
+            case _:
+                place = self.place(target)
+                if place is not None:
+                    self.env.update(under(value, place))
+                else:
+                    self._assign_part(target, value)
+
+    def _assign_part(self, target: ir.Expr, value: Leaves) -> None:
+        """To an element whose index is known at run time only."""
+        assert isinstance(target, ir.Field | ir.Element)
+        whole = self.value(target.base)
+        if isinstance(target, ir.Field):
+            whole.update(under(value, f".{target.name}"))
+        else:
+            index = self.scalar(target.index)
+            for at in range(getattr(t.stripped(target.base.type), "size", 0)):
+                old = part(whole, f"[{at}]")
+                whole.update(under(self.o.pick(self.g.equal(index, at), value, old), f"[{at}]"))
+        self.assign(target.base, whole)
+
+    # --- expressions
+
+    def scalar(self, expr: ir.Expr) -> Node:
+        return self.value(expr)[""]
+
+    def value(self, expr: ir.Expr) -> Leaves:
+        g = self.g
+        match expr:
+            case ir.Const(value=value):
+                [(_, bits)] = leaves(expr.type, self.pos) if not isinstance(value, str) else [("", 1)]
+                return {"": g.const(int(value) if not isinstance(value, str) else 0, bits)}
+            case ir.Local() | ir.Field() | ir.Element() | ir.StackPart():
+                return self._part(expr)
+            case ir.Slice(base=base, high=high, low=low):
+                return {"": g.slice(self.scalar(base), low, high - low + 1)}
+            case ir.WindowSlice(base=base, start=start):
+                moved = g.binary("shr", self.scalar(base), self.scalar(start))
+                return {"": g.resize(moved, t.max_width(expr.type))}
+            case ir.Unary(op=op, operand=operand):
+                return {"": self.o.unary(op, self.scalar(operand))}
+            case ir.Binary():
+                return {"": self._binary(expr)}
+            case ir.Cast(operand=operand):
+                source, target = t.stripped(operand.type), t.stripped(expr.type)
+                made = self.value(operand)
+                return made if source == target else {"": self.o.cast(source, target, made[""])}
+            case ir.Mux(condition=condition, yes=yes, no=no):
+                name, choice = self.fresh(), self.scalar(condition)
+                self.branch(
+                    choice,
+                    lambda: self.env.update(under(self.value(yes), name)),
+                    lambda: self.env.update(under(self.value(no), name)),
+                )
+                return self.read(name, expr.type)
+            case ir.Make(type=type_, parts=parts):
+                return self._make(type_, [self.value(each) for each in parts])
+            case ir.Default(type=type_):
+                return self.o.default(type_, self.pos)
+            case ir.IsValid(base=base):
+                return {"": self.o.valid(base.type, self.value(base))}
+            case ir.Call(target=target, args=args):
+                result = target.result if isinstance(target, ir.Function) else t.VOID
+                return self.call(target.params, args, {}, lambda: self.statement(target.body), result)
+            case ir.Apply(target=block, args=args):
+                if block.kind == "parser":
+                    raise Refused(block.pos, block.name, "a parser that a parser applies is not supported")
+                self.control(block, args)
+                return {}
+            case ir.TableApply():
+                return self._around.lookup(expr, self)
+            case ir.HeaderCall():
+                self._header_call(expr)
+                return {}
+            case ir.ExternCall():
+                return self._around.extern(expr, self)
+        raise AssertionError(expr)
+
+    def _part(self, expr: ir.Local | ir.Field | ir.Element | ir.StackPart) -> Leaves:
+        place = self.place(expr)
+        if place is not None:
+            return self.read(place, expr.type)
+        match expr:
+            case ir.Field(base=base, name=name):
+                return part(self.value(base), f".{name}")
+            case ir.StackPart(part="lastIndex" | "nextIndex" as which):
+                after = self.value(expr.base)[NEXT]
+                less = self.g.const(which == "lastIndex", SIZE_BITS)
+                return {"": self.g.binary("sub", after, less)}
+            case ir.Element(base=base, index=index):
+                whole, at = self.value(base), self.scalar(index)
+                result = self.o.default(expr.type, self.pos)
+                for number in range(getattr(t.stripped(base.type), "size", 0)):
+                    chosen = part(whole, f"[{number}]")
+                    result = self.o.pick(self.g.equal(at, number), chosen or result, result)
+                return result
+        raise AssertionError(expr)
+
+    def _binary(self, expr: ir.Binary) -> Node:
+        if expr.op == "+" and not has_effects(expr):
+            return self._sum(expr)
+        left = self.value(expr.left)
+        if expr.op in ("&&", "||"):
+            return self._short_circuit(expr, left[""])
+        right = self.value(expr.right)
+        if expr.op in ("==", "!="):
+            same = self.o.same(expr.left.type, left, right)
+            return same if expr.op == "==" else self.g.invert(same)
+        return self.o.binary(expr, left[""], right[""], self.pos)
+
+    def _sum(self, expr: ir.Expr) -> Node:
+        """As a tree, for ``a + b + c + d`` has two additions one after the other then, not three."""
+        terms: list[Node] = []
+        while isinstance(expr, ir.Binary) and expr.op == "+":
+            terms.append(self.scalar(expr.right))
+            expr = expr.left
+        terms.append(self.scalar(expr))
+        terms.reverse()
+        while len(terms) > 1:
+            pairs = zip(terms[::2], terms[1::2], strict=False)
+            terms = [self.g.binary("add", a, b) for a, b in pairs] + terms[len(terms) // 2 * 2 :]
+        return terms[0]
+
+    def _short_circuit(self, expr: ir.Binary, left: Node) -> Node:
+        name = self.fresh()
+        both = expr.op == "&&"
+
+        def right() -> None:
+            self.env[name] = self.scalar(expr.right)
+
+        def decided() -> None:
+            self.env[name] = self.g.const(not both, 1)
+
+        self.branch(left, right if both else decided, decided if both else right)
+        return self.env[name]
+
+    def _make(self, type_: t.Type, parts: Sequence[Leaves]) -> Leaves:
+        base = t.stripped(type_)
+        if isinstance(base, t.Struct):
+            names = [f".{name}" for name, _ in base.fields]
+        else:
+            names = [f"[{at}]" for at in range(len(parts))]
+        made: Leaves = {VALID: self.g.yes} if t.is_header(base) else {}
+        if isinstance(base, t.Stack):
+            made = self.o.default(base, self.pos)
+        for name, value in zip(names, parts, strict=True):
+            made.update(under(value, name))
+        return made
+
+    def _header_call(self, node: ir.HeaderCall) -> None:
+        g, target = self.g, self.pin(node.base)
+        value = self.value(target)
+        if node.method in ("push_front", "pop_front"):
+            self._shift(target, value, node)
+            return
+        size = g.const((t.max_width(node.base.type) + 7) // 8, SIZE_BITS)
+        was, length = value[VALID], self.env[LENGTH]
+        if node.method == "setValid":
+            zero = self.o.default(node.base.type, self.pos)
+            self.assign(target, {**self.o.pick(was, value, zero), VALID: g.yes})
+            self.env[LENGTH] = g.mux(was, length, g.binary("add", length, size))
+        else:
+            self.assign(target, {**value, VALID: g.no})
+            self.env[LENGTH] = g.mux(was, g.binary("sub", length, size), length)
+
+    def _shift(self, target: ir.Expr, value: Leaves, node: ir.HeaderCall) -> None:
+        """``push_front`` and ``pop_front``."""
+        g, base = self.g, t.stripped(node.base.type)
+        assert isinstance(base, t.Stack)
+        by = node.count if node.method == "push_front" else -node.count
+        made: Leaves = {}
+        for at in range(base.size):
+            old = part(value, f"[{at - by}]") if 0 <= at - by < base.size else {}
+            made.update(under(old or self.o.default(base.element, self.pos), f"[{at}]"))
+        after, moved = value[NEXT], g.const(node.count, SIZE_BITS)
+        if by > 0:
+            sum_ = g.binary("add", after, moved)
+            most = g.const(base.size, SIZE_BITS)
+            made[NEXT] = g.mux(g.binary("lt", most, sum_), most, sum_)
+        else:
+            made[NEXT] = g.mux(
+                g.binary("lt", after, moved), g.const(0, SIZE_BITS), g.binary("sub", after, moved)
+            )
+        self.assign(target, made)

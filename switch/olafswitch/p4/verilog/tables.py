@@ -1,0 +1,180 @@
+"""Tables: which engine looks one up, how its entries are laid out, and what its actions do to a frame."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from olafswitch.p4.emit.places import Places
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.verilog.graph import Node
+from olafswitch.p4.verilog.symbolic import Machine
+from olafswitch.p4.verilog.values import Leaves, width
+
+SMALL = 64
+"""Entries that are compared all at once, in registers."""
+RANGE_BITS = 16
+_FULL = 0.85
+"""Of the places of an exact engine, so that moving few entries makes room for one."""
+LATENCY = {"none": 1, "ternary": 3, "exact": 5, "lpm": 5}
+"""Cycles of a lookup, by engine."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One field of a table's key, as the driver must lay it out: from bit ``low`` of the whole key."""
+
+    name: str
+    kind: str
+    bits: int
+    low: int
+
+
+@dataclass(eq=False)
+class Engine:
+    """A table in hardware. The result of a lookup is, from its lowest bit, the entry's data, its action's
+    number, its place, and whether it was hit."""
+
+    table: ir.Table
+    kind: str
+    keys: tuple[Key, ...]
+    data_bits: int
+    ways: int
+    row_bits: int
+    small: int
+    """Entries in registers."""
+
+    @property
+    def key_bits(self) -> int:
+        return sum(key.bits for key in self.keys)
+
+    @property
+    def action_bits(self) -> int:
+        return max(1, (len(self.table.actions) - 1).bit_length())
+
+    @property
+    def slots(self) -> int:
+        """Places for entries: those of the ways, then those in registers."""
+        return (self.ways << self.row_bits) + self.small
+
+    @property
+    def slot_bits(self) -> int:
+        return max(1, (self.slots - 1).bit_length())
+
+    @property
+    def entry_bits(self) -> int:
+        """Of what an entry does: its action and data."""
+        return self.action_bits + self.data_bits
+
+    @property
+    def result_bits(self) -> int:
+        return self.entry_bits + self.slot_bits + 1
+
+    @property
+    def latency(self) -> int:
+        return LATENCY[self.kind]
+
+    @property
+    def words(self) -> int:
+        """32-bit words of an entry as the driver writes it: what it does, its key, its mask."""
+        return (self.entry_bits + 2 * self.key_bits + 31) // 32
+
+
+def _ways(size: int) -> tuple[int, int]:
+    """The fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
+    choices = [
+        (ways << bits, ways, bits) for bits in range(4, 21) for ways in range(4, 8)
+        if (ways << bits) * _FULL >= size
+    ]  # fmt: skip
+    _, ways, bits = min(choices)
+    return ways, bits
+
+
+def engine(table: ir.Table) -> Engine:
+    """What looks a table up; raises Refused where nothing here can."""
+    kinds = {key.kind for key in table.match_keys}
+    keys: list[Key] = []
+    low = sum(t.key_width(key.value.type) or 0 for key in table.match_keys)
+    for key in table.match_keys:
+        bits = t.key_width(key.value.type) or 0
+        low -= bits
+        if key.kind == "range" and bits > RANGE_BITS:
+            raise Refused(key.pos, "range key", f"wider than {RANGE_BITS} bits is not supported in hardware")
+        keys.append(Key(key.name, key.kind, bits, low))
+    if table.profile is not None:
+        raise Refused(table.pos, table.name, "action profiles and selectors are not supported in hardware")
+    if table.meter is not None:
+        raise Refused(table.pos, table.name, "direct meters are not supported in hardware")
+    if table.idle_timeout:
+        raise Refused(table.pos, table.name, "idle timeouts are not supported in hardware")
+    data = max((sum(width(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
+    made = (table, "none", tuple(keys), data)
+    size = max(table.size, len(table.entries), 1)
+    if not keys:
+        return Engine(*made, 0, 0, 0)
+    if size <= SMALL or kinds & {"ternary", "range", "optional"}:
+        return Engine(table, "ternary", tuple(keys), data, 0, 0, min(size, SMALL))
+    ways, rows = _ways(size)
+    if "lpm" in kinds:
+        return Engine(table, "lpm", tuple(keys), data, ways, rows, SMALL)
+    return Engine(table, "exact", tuple(keys), data, ways, rows, 0)
+
+
+class Tables:
+    """The tables that a program applies, in the order in which it does."""
+
+    def __init__(self, places: Places, count: Callable[[object, Node, Node, Machine], None]) -> None:
+        self.engines: list[Engine] = []
+        self._places = places
+        self._count = count
+
+    def apply(self, node: ir.TableApply, machine: Machine) -> Leaves:
+        """Look a table up and run the action that is found."""
+        g, table = machine.g, node.table
+        if any(each.table is table for each in self.engines):
+            raise Refused(
+                table.pos, table.name, "a table that is applied at two places is not supported in hardware"
+            )
+        made = engine(table)
+        self.engines.append(made)
+        keys = []
+        for key in table.match_keys:
+            value = machine.scalar(key.value)
+            if isinstance(key.value, ir.Field) and t.is_header(t.stripped(key.value.base.type)):
+                valid = machine.o.valid(key.value.base.type, machine.value(key.value.base))
+                value = g.mux(valid, value, g.const(0, value.width))
+            keys.append(value)
+        result = g.node("lookup", made.result_bits, [g.cat(keys)], made)
+        hit = g.slice(result, made.result_bits - 1, 1)
+        action = g.slice(result, made.data_bits, made.action_bits)
+        data = g.slice(result, 0, made.data_bits)
+        if table.counter is not None:
+            slot = g.slice(result, made.entry_bits, made.slot_bits)
+            self._count(table, slot, g.all(machine.path, hit), machine)
+        self._actions(made, action, data, machine)
+        return {"": {"hit": hit, "miss": g.invert(hit)}.get(node.part, action)}
+
+    def _actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
+        """The entry's action, each in a branch of its own."""
+        actions = made.table.actions
+        if number == len(actions):
+            return
+
+        def run() -> None:
+            bound = actions[number]
+            given: dict[str, Leaves] = {}
+            low = 0
+            for param in reversed(bound.action.data):
+                bits = width(param.type)
+                if bits is None:
+                    why = f"action data of {param.type} is not supported"
+                    raise Refused(bound.action.pos, f"parameter {param.name}", why)
+                given[param.name] = {"": machine.g.slice(data, low, bits)}
+                low += bits
+            machine.call(bound.action.params, bound.args, given, lambda: machine.statement(bound.action.body))
+
+        if number == len(actions) - 1:
+            run()
+        else:
+            chosen = machine.g.equal(action, number)
+            machine.branch(chosen, run, lambda: self._actions(made, action, data, machine, number + 1))

@@ -1,0 +1,172 @@
+"""P4 values as nodes: which leaves a type has, and the operators."""
+
+from collections.abc import Iterator
+
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Pos, Refused
+from olafswitch.p4.verilog.graph import Graph, Node
+
+Leaves = dict[str, Node]
+"""A value: a node for each scalar in it, by the way there; that of a scalar itself is empty."""
+VALID, NEXT = ".$", ".#"
+"""The leaves that hold a header's validity, and the index of a stack's next element."""
+SIZE_BITS = 32
+
+
+def width(type_: t.Type) -> int | None:
+    """Bits of a scalar; None of anything else."""
+    base = t.stripped(type_)
+    return 32 if base == t.INTEGER else t.key_width(base)
+
+
+def leaves(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
+    """Every scalar in a type and its bits, in the order of declaration; raises Refused at a varbit."""
+    base = t.stripped(type_)
+    match base:
+        case t.Struct(fields=fields):
+            if t.is_header(base):
+                yield VALID, 1
+            for name, inner in fields:
+                yield from ((f".{name}{rest}", bits) for rest, bits in leaves(inner, pos))
+        case t.Tuple(items=items):
+            for at, inner in enumerate(items):
+                yield from ((f"[{at}]{rest}", bits) for rest, bits in leaves(inner, pos))
+        case t.Stack(element=element, size=size):
+            yield NEXT, SIZE_BITS
+            for at in range(size):
+                yield from ((f"[{at}]{rest}", bits) for rest, bits in leaves(element, pos))
+        case _:
+            bits = width(base)
+            if bits is None:
+                raise Refused(pos, str(type_), "a value of this type has no fixed place in hardware")
+            yield "", bits
+
+
+def part(value: Leaves, way: str) -> Leaves:
+    """What is under a part of a value."""
+    return {name[len(way) :]: node for name, node in value.items() if name.startswith(way)}
+
+
+def under(value: Leaves, way: str) -> Leaves:
+    """A value as a part of a larger one."""
+    return {way + name: node for name, node in value.items()}
+
+
+class Operators:
+    """P4's operators over nodes."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.g = graph
+
+    def default(self, type_: t.Type, pos: Pos) -> Leaves:
+        """A type's zero; its headers are invalid."""
+        return {way: self.g.const(0, bits) for way, bits in leaves(type_, pos)}
+
+    def pick(self, choice: Node, a: Leaves, b: Leaves) -> Leaves:
+        return {way: self.g.mux(choice, node, b[way]) for way, node in a.items()}
+
+    def valid(self, type_: t.Type, value: Leaves) -> Node:
+        base = t.stripped(type_)
+        if isinstance(base, t.Struct) and t.is_union(base):
+            return self.g.any(*(value[f".{name}{VALID}"] for name, _ in base.fields))
+        return value[VALID]
+
+    def same(self, type_: t.Type, a: Leaves, b: Leaves) -> Node:
+        """Whether two values are equal; invalid headers are, whatever they hold."""
+        g, base = self.g, t.stripped(type_)
+        match base:
+            case t.Struct(fields=fields):
+                inner = g.all(*(self.same(f, part(a, f".{n}"), part(b, f".{n}")) for n, f in fields))
+                if not t.is_header(base):
+                    return inner
+                alike = g.binary("eq", a[VALID], b[VALID])
+                return g.all(alike, g.any(g.invert(a[VALID]), inner))
+            case t.Tuple(items=items):
+                pairs = enumerate(items)
+                return g.all(*(self.same(f, part(a, f"[{n}]"), part(b, f"[{n}]")) for n, f in pairs))
+            case t.Stack(element=element, size=size):
+                ways = [f"[{n}]" for n in range(size)]
+                return g.all(*(self.same(element, part(a, way), part(b, way)) for way in ways))
+        return g.binary("eq", a[""], b[""])
+
+    def unary(self, op: str, a: Node) -> Node:
+        if op in ("!", "~"):
+            return self.g.invert(a)
+        return self.g.binary("sub", self.g.const(0, a.width), a)
+
+    def cast(self, source: t.Type, target: t.Type, a: Node) -> Node:
+        g, bits = self.g, width(target) or 0
+        if t.stripped(target) == t.BOOL:
+            return g.nonzero(a)
+        if isinstance(source, t.Bit) and source.signed and bits > source.width:
+            return g.cat([*[g.slice(a, source.width - 1, 1)] * (bits - source.width), a])
+        return g.resize(a, bits)
+
+    def binary(self, node: ir.Binary, a: Node, b: Node, pos: Pos) -> Node:
+        """Raises Refused at a division that hardware cannot do in a step."""
+        g, base = self.g, t.stripped(node.left.type)
+        signed = isinstance(base, t.Bit) and base.signed
+        simple = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+        match node.op:
+            case op if op in simple:
+                return g.binary(simple[op], a, b)
+            case "++":
+                return g.cat([a, b])
+            case "<<":
+                return g.binary("shl", a, b)
+            case ">>":
+                return self._signed_right(a, b) if signed else g.binary("shr", a, b)
+            case "<" | ">" | "<=" | ">=":
+                if signed:
+                    a, b = self._biased(a), self._biased(b)
+                less = g.binary("lt", *((a, b) if node.op in ("<", ">=") else (b, a)))
+                return less if node.op in ("<", ">") else g.invert(less)
+            case "|+|" | "|-|":
+                return self._saturated(node.op == "|+|", signed, a, b)
+            case "/" | "%" if b.value is not None and (b.value & b.value - 1) == 0:
+                return self._power(node.op == "/", a, b.value)
+        raise Refused(
+            pos, node.op, "its divisor is not a constant power of two, which takes more than a cycle"
+        )
+
+    def remainder(self, a: Node, b: Node) -> Node:
+        """``a`` modulo ``b``, 0 where that is 0: a subtraction for each bit unless ``b`` is known."""
+        g = self.g
+        if b.value is not None and b.value & b.value - 1 == 0:
+            return g.resize(a, max(b.value.bit_length() - 1, 0)) if b.value > 1 else g.const(0, 1)
+        bits = a.width + 1
+        divisor, left = g.resize(b, bits), g.const(0, bits)
+        for at in reversed(range(a.width)):
+            left = g.cat([g.slice(left, 0, bits - 1), g.slice(a, at, 1)])
+            left = g.mux(g.binary("lt", left, divisor), left, g.binary("sub", left, divisor))
+        larger = g.nonzero(g.slice(b, a.width, b.width - a.width)) if b.width > a.width else g.no
+        inside = g.mux(larger, a, g.resize(left, a.width))
+        return g.mux(g.equal(b, 0), g.const(0, a.width), inside)
+
+    def _power(self, quotient: bool, a: Node, divisor: int) -> Node:
+        if not divisor:
+            return self.g.const(0, a.width)
+        low = divisor.bit_length() - 1
+        if quotient:
+            return self.g.binary("shr", a, self.g.const(low, 32))
+        return self.g.resize(self.g.resize(a, low), a.width) if low else self.g.const(0, a.width)
+
+    def _biased(self, a: Node) -> Node:
+        return self.g.binary("xor", a, self.g.const(1 << a.width - 1, a.width))
+
+    def _signed_right(self, a: Node, by: Node) -> Node:
+        g = self.g
+        negative = g.invert(g.binary("shr", g.invert(a), by))
+        return g.mux(g.slice(a, a.width - 1, 1), negative, g.binary("shr", a, by))
+
+    def _saturated(self, adds: bool, signed: bool, a: Node, b: Node) -> Node:
+        g, top = self.g, a.width - 1
+        result = g.binary("add" if adds else "sub", a, b)
+        if not signed:
+            over = g.binary("lt", result, a) if adds else g.binary("lt", a, b)
+            return g.mux(over, g.const(-1 if adds else 0, a.width), result)
+        x, y, s = (g.slice(each, top, 1) for each in (a, b, result))
+        alike = g.binary("eq", x, y)
+        over = g.all(alike if adds else g.invert(alike), g.binary("xor", s, x))
+        return g.mux(over, g.mux(x, g.const(1 << top, a.width), g.const((1 << top) - 1, a.width)), result)

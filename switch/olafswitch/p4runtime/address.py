@@ -1,0 +1,183 @@
+"""Where P4Runtime is served: a UNIX socket that only its owner may use, or TCP, beyond loopback with TLS."""
+
+import ipaddress
+import logging
+import os
+import socket
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import SOCK_STREAM
+from typing import Any
+
+import grpc
+
+from olafswitch import paths
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.ports import unix
+
+_log = logging.getLogger(__name__)
+_UNIX = "unix:"
+_LONGEST = 107  # bytes of a path in the kernel's socket addresses
+_PARSED = frozenset(",%?#")  # which gRPC reads in a path as separators, escapes and ends
+
+
+@dataclass(frozen=True)
+class Tls:
+    """PEM files of a server; with ``client_ca`` only clients with a certificate of that authority connect."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+
+    def credentials(self) -> Any:
+        """As gRPC takes them; the log names a certificate that no client will trust. Raises BadInput for
+        files that cannot be used."""
+        check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        where = f"{self.certificate}, {self.key}"
+        try:
+            check.load_cert_chain(self.certificate, self.key)
+            if self.client_ca is not None:
+                where = str(self.client_ca)
+                check.load_verify_locations(self.client_ca)
+        except (OSError, ssl.SSLError) as error:
+            reason = getattr(error, "reason", None) or error.strerror or "not PEM"
+            remedy = "give a certificate and its key as PEM files"
+            raise BadInput(Problem(f"cannot be used for TLS: {reason}", where, remedy)) from None
+        self._tell_if_outdated()
+        ca = self.client_ca.read_bytes() if self.client_ca else None
+        pair = (self.key.read_bytes(), self.certificate.read_bytes())
+        return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+
+    def _tell_if_outdated(self) -> None:
+        from cryptography import x509
+
+        certificate = x509.load_pem_x509_certificate(self.certificate.read_bytes())
+        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        if end < datetime.now(UTC):
+            what = f"expired at {end:%Y-%m-%d %H:%M} UTC"
+        elif begin > datetime.now(UTC):
+            what = f"is not valid before {begin:%Y-%m-%d %H:%M} UTC"
+        else:
+            return
+        _log.warning("%s: %s: no client will trust it (make another)", self.certificate, what)
+
+
+def runtime_folder() -> Path:
+    """The user's own folder for sockets: below ``$XDG_RUNTIME_DIR``, else below the user's state folder."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(base) / "olaf" if base else paths.state() / ".sockets"
+
+
+def of_socket(path: Path) -> str:
+    """The address of a UNIX socket."""
+    return f"{_UNIX}{path}"
+
+
+def socket_of(address: str) -> Path | None:
+    """The path of a UNIX socket's address; None for TCP."""
+    return Path(address.removeprefix(_UNIX)) if address.startswith(_UNIX) else None
+
+
+def check_form(address: str) -> None:
+    """Raises BadInput unless ``address`` is unix:PATH or HOST:PORT."""
+    path = socket_of(address)
+    if path is None:
+        _host_of(address)
+    elif not path.name:
+        raise BadInput(Problem("has no path", address, "give unix:PATH"))
+
+
+def check(address: str, tls: Tls | None) -> None:
+    """Raises BadInput unless ``address`` is unix:PATH, or HOST:PORT that is loopback or has TLS."""
+    check_form(address)
+    if socket_of(address) is not None:
+        if tls is not None:
+            remedy = "leave out the certificate, or listen at HOST:PORT"
+            raise BadInput(Problem("a UNIX socket has no TLS", address, remedy))
+        return
+    if not is_loopback(address) and tls is None:
+        what = "would let every host that reaches it program the switch"
+        remedy = "add a certificate for TLS, or listen at loopback or unix:PATH"
+        raise BadInput(Problem(what, address, remedy))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether HOST:PORT is this machine's own. Raises BadInput when it is not an address."""
+    host = _host_of(address)
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _host_of(address: str) -> str:
+    """HOST of HOST:PORT. Raises BadInput."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise BadInput(
+            Problem("is not an address", address, "give unix:PATH or HOST:PORT, as 127.0.0.1:9559")
+        )
+    return host
+
+
+def claim(path: Path) -> None:
+    """Make a UNIX socket's folder, for its owner alone.
+
+    Raises OlafError when a process listens there already.
+    """
+    address = of_socket(path)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = path.parent.stat().st_uid
+    except OSError as error:
+        raise OlafError(Problem(f"cannot listen: {error.strerror}", address)) from None
+    if owner not in (0, os.geteuid()):
+        what = "cannot listen: the folder belongs to another user, who could replace the socket"
+        raise OlafError(Problem(what, address, "choose a folder of your own"))
+    if path.is_socket():
+        with suppress(OSError):
+            unix.connect(path, SOCK_STREAM, 1.0).close()
+            what = "cannot listen: another process does already"
+            raise OlafError(Problem(what, address, "end it, or choose another address"))
+
+
+def short(address: str) -> tuple[str, int | None]:
+    """``address`` as gRPC takes it, and a descriptor to keep open while it is used.
+
+    A longer path than the kernel takes, and a folder whose name gRPC would not take as it is, go by way of
+    the folder's descriptor. Raises OSError.
+    """
+    path = socket_of(address)
+    if path is None or (len(os.fsencode(path)) <= _LONGEST and _PARSED.isdisjoint(str(path.parent))):
+        return address, None
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    return of_socket(Path(f"/proc/self/fd/{folder}/{path.name}")), folder
+
+
+def why_not_bound(address: str) -> str:
+    """Why nothing can listen at ``address``, in the kernel's words: gRPC keeps the reason to itself."""
+    unspoken = "the address cannot be bound"
+    try:
+        name, folder = short(address)
+        path = socket_of(name)
+        if path is None:
+            host, _, port = name.rpartition(":")
+            [(family, kind, number, _, place), *_] = socket.getaddrinfo(
+                host.strip("[]"), int(port), type=SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            with socket.socket(family, kind, number) as trial:
+                trial.bind(place)
+            return unspoken
+        try:
+            with socket.socket(socket.AF_UNIX, SOCK_STREAM) as trial:
+                trial.bind(str(path))
+            path.unlink()
+        finally:
+            if folder is not None:
+                os.close(folder)
+    except OSError as error:
+        return error.strerror or str(error)
+    return unspoken

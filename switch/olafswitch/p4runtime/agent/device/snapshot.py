@@ -1,0 +1,111 @@
+"""A device's forwarding state as updates that make it again: for a commit of saved state, and to keep
+state across a change of pipeline."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from olafswitch.p4runtime.agent.read import encode
+from olafswitch.p4runtime.agent.read.select import select
+from olafswitch.p4runtime.agent.state.forwarding import Forwarding
+from olafswitch.p4runtime.agent.state.tables import TableState
+from olafswitch.p4runtime.agent.write.by_id import DELETE, INSERT, MODIFY
+from olafswitch.p4runtime.agent.write.updates import apply_update, plain_update
+from olafswitch.p4runtime.dataplane import CounterData, Unsupported
+from olafswitch.p4runtime.limits import Budget
+from olafswitch.p4runtime.protocol import p4runtime_pb2
+
+_BEFORE_TABLES = (
+    ("action_profile_member", INSERT),
+    ("action_profile_group", INSERT),
+    ("value_set_entry", MODIFY),
+    ("digest_entry", INSERT),
+)
+
+
+def snapshot(forwarding: Forwarding) -> list[Any]:
+    """Updates for :func:`apply_update`, in an order in which each finds what it refers to.
+
+    Counters and registers that the device cannot read are not among them.
+    """
+    updates = []
+    for kind, change in _BEFORE_TABLES:
+        updates += _updates(forwarding, change, p4runtime_pb2.Entity(**{kind: {}}))
+    updates += _made(MODIFY, _elements(forwarding))
+    for kind in ("multicast_group_entry", "clone_session_entry"):
+        query = p4runtime_pb2.Entity(packet_replication_engine_entry={kind: {}})
+        updates += _updates(forwarding, INSERT, query)
+    for state in forwarding.tables.values():
+        updates += _table(forwarding, state)
+    return updates
+
+
+def _updates(forwarding: Forwarding, change: int, query: Any) -> list[Any]:
+    return _made(change, select(forwarding, query, Budget()).entities())
+
+
+def _made(change: int, encoded: Iterable[bytes]) -> list[Any]:
+    return [_update(change, entity) for entity in encode.entities(encoded)]
+
+
+def _update(change: int, entity: Any) -> Any:
+    return plain_update(p4runtime_pb2.Update(type=change, entity=entity))
+
+
+def _elements(forwarding: Forwarding) -> Iterator[bytes]:
+    """The counters, meters and registers that are not as a commit leaves them."""
+    program, plane = forwarding.program, forwarding.plane
+    for counter in program.counters.values():
+        with suppress(Unsupported):
+            for index in range(counter.size):
+                data = plane.counter(counter.id, index)
+                if data != CounterData(0, 0):
+                    yield encode.counter_entry(counter.id, index, data)
+    for (meter_id, index), config in forwarding.meters.items():
+        yield encode.meter_entry(meter_id, index, config)
+    for register in program.registers.values():
+        with suppress(Unsupported):
+            for index in range(register.size):
+                value = plane.register(register.id, index)
+                if value:
+                    yield encode.register_entry(program.p4info.type_info, register, index, value)
+
+
+def restore(forwarding: Forwarding, updates: list[Any]) -> None:
+    """Bring a fresh forwarding state, with the program's own entries, to a snapshot. Raises Refusal."""
+    wanted = {id: set[Any]() for id in forwarding.tables}
+    for update in updates:
+        if isinstance(update, tuple) and not update[1].is_default:
+            kind, request = update
+            state = forwarding.tables.get(request.table_id)
+            if state is not None:
+                identity = state.keys.read(request.match)[1], request.priority
+                wanted[request.table_id].add(identity)
+                if kind == INSERT and identity in state.entries:
+                    update = (MODIFY, request)
+        apply_update(forwarding, update)
+    for state in forwarding.tables.values():
+        _remove_unwanted(forwarding, state, wanted[state.table.id])
+
+
+def _remove_unwanted(forwarding: Forwarding, state: TableState, wanted: set[Any]) -> None:
+    for identity, entry in list(state.entries.items()):
+        if identity not in wanted and not (entry.is_const or state.table.is_const):
+            gone = p4runtime_pb2.Entity()
+            encode.put_key(gone.table_entry, state.table, entry)
+            apply_update(forwarding, _update(DELETE, gone))
+
+
+def _table(forwarding: Forwarding, state: TableState) -> list[Any]:
+    """The table's entries and default; entries that are constant are the program's to bring."""
+    table, program = state.table, forwarding.program
+    entries = [
+        encode.table_entry(program, table, entry, forwarding.counted(state, entry), entry.meter)
+        for entry in state.entries.values()
+        if not entry.is_const and not table.is_const
+    ]
+    updates = _made(INSERT, entries)
+    if state.default.action is not None:
+        default = encode.default_entry(program, table, state.default, meter=state.default.meter)
+        updates += _made(MODIFY, [default])
+    return updates

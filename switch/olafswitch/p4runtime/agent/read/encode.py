@@ -1,0 +1,182 @@
+"""What a device holds, as bytes of answers to reads.
+
+Each entity is a ReadResponse of its own. The bytes of several, put together, are the one of them all.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from olafswitch.p4runtime import values
+from olafswitch.p4runtime.agent.state import p4data
+from olafswitch.p4runtime.agent.state.forwarding import DigestConfig
+from olafswitch.p4runtime.agent.state.tables import DefaultEntry, Entry
+from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Key, MeterConfig
+from olafswitch.p4runtime.program import Array, Program, Table, ValueSet
+from olafswitch.p4runtime.protocol import p4runtime_pb2
+
+Encode = Callable[[], bytes]
+"""Gives one selected entity as a ReadResponse; what it encodes does not change any more."""
+
+
+def entities(encoded: Iterable[bytes]) -> Any:
+    """The ``p4.v1.Entity`` messages of encoded entities."""
+    return p4runtime_pb2.ReadResponse.FromString(b"".join(encoded)).entities
+
+
+def table_entry(
+    program: Program,
+    table: Table,
+    entry: Entry,
+    count: CounterData | None = None,
+    meter: MeterConfig | None = None,
+    idle_ns: int | None = None,
+) -> bytes:
+    """An entry, with what else is known of it."""
+    if entry.encoded is None:
+        answer = p4runtime_pb2.ReadResponse()
+        message = answer.entities.add().table_entry
+        put_key(message, table, entry)
+        values.put_action(message.action, program, entry.action)
+        put_remarks(message, entry)
+        message.is_const = entry.is_const or table.is_const
+        entry.encoded = answer.SerializeToString()
+    if count is None and meter is None and idle_ns is None:
+        return entry.encoded
+    further = _direct(count, meter)
+    if idle_ns is not None:
+        further["time_since_last_hit"] = {"elapsed_ns": idle_ns}
+    answer = p4runtime_pb2.ReadResponse.FromString(entry.encoded)
+    answer.entities[0].table_entry.MergeFrom(p4runtime_pb2.TableEntry(**further))
+    return bytes(answer.SerializeToString())
+
+
+def put_key(message: Any, table: Table, entry: Entry) -> None:
+    """Put an entry's table, match and priority, which name it, into a TableEntry."""
+    message.table_id = table.id
+    message.priority = entry.priority
+    for field, match in zip(table.fields, entry.key, strict=True):
+        if match is not None:
+            values.put_match(message.match.add(), field.id, match)
+
+
+def put_remarks(message: Any, entry: Entry) -> None:
+    """Put what an entry says for the controller's use alone into a TableEntry."""
+    message.controller_metadata = entry.controller_metadata
+    message.idle_timeout_ns = entry.idle_timeout_ns
+    message.metadata = entry.metadata
+
+
+def default_entry(
+    program: Program,
+    table: Table,
+    default: DefaultEntry,
+    count: CounterData | None = None,
+    meter: MeterConfig | None = None,
+) -> bytes:
+    """A table's default entry; its action is left out where it is not known."""
+    message = p4runtime_pb2.TableEntry(
+        table_id=table.id,
+        is_default_action=True,
+        controller_metadata=default.controller_metadata,
+        metadata=default.metadata,
+        is_const=bool(table.const_default_action),
+        **_direct(count, meter),
+    )
+    action = default.action or table.initial_default
+    if action:
+        values.put_action(message.action, program, action)
+    return _entity(table_entry=message)
+
+
+def direct_counter(table: Table, holder: Entry | DefaultEntry, data: CounterData) -> bytes:
+    """A DirectCounterEntry."""
+    return _entity(direct_counter_entry={"table_entry": _address(table, holder), "data": _counter(data)})
+
+
+def direct_meter(table: Table, holder: Entry | DefaultEntry, config: MeterConfig | None) -> bytes:
+    """A DirectMeterEntry, without its configuration if that is the default one."""
+    return _entity(direct_meter_entry={"table_entry": _address(table, holder), **_meter("config", config)})
+
+
+def counter_entry(counter_id: int, index: int, data: CounterData) -> bytes:
+    """A CounterEntry."""
+    # An index that is not set at all means every index.
+    entry = {"counter_id": counter_id, "index": {"index": index}, "data": _counter(data)}
+    return _entity(counter_entry=entry)
+
+
+def meter_entry(meter_id: int, index: int, config: MeterConfig | None) -> bytes:
+    """A MeterEntry, without its configuration if that is the default one."""
+    return _entity(meter_entry={"meter_id": meter_id, "index": {"index": index}, **_meter("config", config)})
+
+
+def register_entry(types: Any, register: Array, index: int, value: int) -> bytes:
+    """A RegisterEntry; ``types`` is the P4Info's type_info. Raises Refusal."""
+    data = p4data.encode_integer(types, register.type_spec, value)
+    return _entity(register_entry={"register_id": register.id, "index": {"index": index}, "data": data})
+
+
+def member(program: Program, profile_id: int, member_id: int, call: ActionCall) -> bytes:
+    """An ActionProfileMember."""
+    message = p4runtime_pb2.ActionProfileMember(action_profile_id=profile_id, member_id=member_id)
+    values.put_call(message.action, program.actions[call.action_id], call.params)
+    return _entity(action_profile_member=message)
+
+
+def group(profile_id: int, group_id: int, max_size: int, members: Sequence[tuple[int, int]]) -> bytes:
+    """An ActionProfileGroup; ``members`` are (member id, weight)."""
+    rows = [{"member_id": member_id, "weight": weight} for member_id, weight in members]
+    fields = {"action_profile_id": profile_id, "group_id": group_id, "max_size": max_size, "members": rows}
+    return _entity(action_profile_group=fields)
+
+
+def value_set(value_set: ValueSet, members: Sequence[Key]) -> bytes:
+    """A ValueSetEntry."""
+    message = p4runtime_pb2.ValueSetEntry(value_set_id=value_set.id)
+    for key in members:
+        added = message.members.add()
+        for field, match in zip(value_set.fields, key, strict=True):
+            if match is not None:
+                values.put_match(added.match.add(), field.id, match)
+    return _entity(value_set_entry=message)
+
+
+def replicas(kind: str, written: bytes) -> bytes:
+    """A MulticastGroupEntry or a CloneSessionEntry, by its field's name, as it was written."""
+    engine = p4runtime_pb2.PacketReplicationEngineEntry()
+    getattr(engine, kind).ParseFromString(written)
+    return _entity(packet_replication_engine_entry=engine)
+
+
+def digest(digest_id: int, config: DigestConfig) -> bytes:
+    """A DigestEntry."""
+    return _entity(digest_entry={"digest_id": digest_id, "config": vars(config)})
+
+
+def _entity(**kind: Any) -> bytes:
+    """A ReadResponse of one Entity."""
+    encoded: bytes = p4runtime_pb2.ReadResponse(entities=[kind]).SerializeToString()
+    return encoded
+
+
+def _address(table: Table, holder: Entry | DefaultEntry) -> Any:
+    """A TableEntry with what names an entry, or the default entry."""
+    message = p4runtime_pb2.TableEntry(table_id=table.id, is_default_action=isinstance(holder, DefaultEntry))
+    if isinstance(holder, Entry):
+        put_key(message, table, holder)
+    return message
+
+
+def _direct(count: CounterData | None, meter: MeterConfig | None) -> dict[str, Any]:
+    """What is read with an entry, as fields of its TableEntry."""
+    counted = {} if count is None else {"counter_data": _counter(count)}
+    return counted | _meter("meter_config", meter)
+
+
+def _counter(data: CounterData) -> dict[str, int]:
+    return {"byte_count": data.bytes, "packet_count": data.packets}
+
+
+def _meter(field: str, config: MeterConfig | None) -> dict[str, Any]:
+    """A meter's configuration as a field; none is the default configuration."""
+    return {field: vars(config)} if config else {}

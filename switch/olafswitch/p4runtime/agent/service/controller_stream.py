@@ -1,0 +1,126 @@
+"""One controller's StreamChannel: its messages in, and a queue of messages out."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from olafswitch.p4runtime.agent.device.device import Device
+from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
+from olafswitch.p4runtime.protocol import Malformed, p4runtime_pb2, parse
+
+_log = logging.getLogger(__name__)
+_MAX_QUEUED = 4096  # packets and digests that a controller has not read yet; beyond, new ones are dropped
+
+
+class ControllerStream:
+    """``device_of`` finds a device by id and raises Refusal; ``name`` is the controller's."""
+
+    def __init__(self, device_of: Callable[[int], Device], name: str) -> None:
+        self.name = name
+        self._device_of = device_of
+        self._device: Device | None = None
+        self._out: deque[bytes] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self.refusal: Refusal | None = None
+        """Why the agent ended the stream, if it did."""
+
+    def send(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse; never blocks."""
+        with self._changed:
+            if not self._ended:
+                self._out.append(message)
+                self._changed.notify()
+
+    def offer(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse, or drop it when the controller reads too slowly."""
+        if len(self._out) < _MAX_QUEUED:
+            self.send(message)
+
+    def end(self, refusal: Refusal | None) -> None:
+        """No more messages; what is queued still goes out."""
+        with self._changed:
+            if not self._ended:
+                self._ended = True
+                self.refusal = refusal
+                self._changed.notify()
+
+    def leave(self) -> None:
+        """Give up the controller's place in its role; may be called twice."""
+        if self._device is not None:
+            self._device.arbitration.leave(self)
+
+    def messages(self) -> Iterator[bytes]:
+        """The queued messages, until the stream ends."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._out or self._ended)
+                if not self._out:
+                    return
+                message = self._out.popleft()
+            yield message
+
+    def receive(self, requests: Iterator[bytes]) -> None:
+        """Handle every StreamMessageRequest, until the controller or the agent ends the stream."""
+        try:
+            for data in _until_gone(requests):
+                self._handle(parse(p4runtime_pb2.StreamMessageRequest, data))
+        except Refusal as refusal:
+            self.end(refusal)
+        except Malformed as error:
+            self.end(invalid(str(error)))
+        except Exception as error:
+            _log.exception("%s: a message was not dealt with", self.name)
+            self.end(Refusal(Code.INTERNAL, f"a message was not dealt with: {error}"))
+        else:
+            self.end(None)
+
+    def _handle(self, request: Any) -> None:
+        kind = request.WhichOneof("update")
+        if kind == "arbitration":
+            self._arbitrate(request.arbitration)
+        elif kind == "packet":
+            cause = {"packet_out": {"packet_out": request.packet}}
+            self._try(lambda device: device.packet_out(request.packet), cause)
+        elif kind == "digest_ack":
+            ack = request.digest_ack
+            cause = {"digest_list_ack": {"digest_list_ack": ack}}
+            self._try(lambda device: device.acknowledge_digest(ack.digest_id, ack.list_id), cause)
+        elif kind == "other":
+            refusal = unimplemented("this device has no stream messages of its own")
+            self._report(refusal, {"other": {"other": request.other}})
+        else:
+            raise invalid("the stream message is empty")
+
+    def _arbitrate(self, message: Any) -> None:
+        if self._device is None:
+            device = self._device_of(message.device_id)
+            self._device = device
+        elif self._device.id != message.device_id:
+            raise Refusal(Code.FAILED_PRECONDITION, "a stream cannot change its device")
+        self._device.arbitration.update(self, message)
+        if self._ended:
+            self.leave()  # the stream ended meanwhile, before it had a place to give up
+
+    def _try(self, do: Callable[[Device], None], cause: dict[str, Any]) -> None:
+        """Do what only a primary may; a failure is reported with its ``cause`` on the stream, which stays."""
+        try:
+            if self._device is None or not self._device.arbitration.is_primary(self):
+                raise denied("only the primary controller may do this")
+            do(self._device)
+        except Refusal as refusal:
+            self._report(refusal, cause)
+
+    def _report(self, refusal: Refusal, cause: dict[str, Any]) -> None:
+        error = {"canonical_code": refusal.code.value, "message": refusal.message, "space": "olaf", **cause}
+        self.offer(p4runtime_pb2.StreamMessageResponse(error=error).SerializeToString())
+
+
+def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
+    """The peer's messages, until it ends its side or is gone."""
+    try:
+        yield from requests
+    except Exception:  # gRPC has no narrower class for it
+        return

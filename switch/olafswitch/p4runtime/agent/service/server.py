@@ -1,0 +1,283 @@
+"""The gRPC server of the agent: calls in, statuses out (P4Runtime §10, §12)."""
+
+import hmac
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import grpc
+from google.rpc import status_pb2
+
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime import limits
+from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.agent.device.device import Device, Outcome
+from olafswitch.p4runtime.agent.service.controller_stream import ControllerStream
+from olafswitch.p4runtime.agent.service.threads import DaemonPool
+from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found
+from olafswitch.p4runtime.agent.stream.arbitration import role_name
+from olafswitch.p4runtime.dataplane import DataPlane, P4Info
+from olafswitch.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
+
+API_VERSION = "1.4.1"
+_THREADS = limits.STREAMS + 16  # a stream holds its thread, so calls always find one
+_OPTIONS = [
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES),
+    ("grpc.max_send_message_length", -1),
+    # A primary whose machine has stopped is noticed, and makes room for another.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
+]
+_CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.value) for code in Code}
+
+
+class Agent:
+    """A running P4Runtime server; see :func:`serve`."""
+
+    def __init__(
+        self,
+        devices: Mapping[int, DataPlane],
+        address: str,
+        tls: Tls | None,
+        token: str,
+        others: Sequence[str],
+    ) -> None:
+        addresses.check(address, tls)
+        path = addresses.socket_of(address)
+        if path is not None:
+            address = addresses.of_socket(path.absolute())
+            addresses.claim(path.absolute())
+        self._devices = {id: Device(id, plane) for id, plane in devices.items()}
+        self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
+        guards = [_TokenGuard(token)] if token else []
+        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS, interceptors=guards)
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
+        self._folder: int | None = None
+        port = self._listen(address, tls)
+        for other in others:
+            addresses.check(other, None)
+            self._listen(other, None)
+        self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
+        self._server.start()
+
+    def _listen(self, address: str, tls: Tls | None) -> int:
+        credentials = tls.credentials() if tls else None
+        name, self._folder = addresses.short(address)
+        # A socket has its mode from the start: only its owner may connect.
+        mask = os.umask(0o177)
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(name)
+            else:
+                port = self._server.add_secure_port(name, credentials)
+        except RuntimeError:
+            port = 0
+        finally:
+            os.umask(mask)
+        if port == 0:
+            remedy = "choose another address, or stop what listens there"
+            reason = addresses.why_not_bound(address)
+            raise OlafError(Problem(f"P4Runtime cannot listen: {reason}", address, remedy))
+        return int(port)
+
+    def load(self, device_id: int, p4info: P4Info, device_config: bytes) -> None:
+        """Run a pipeline on a device that has none, as a switch that is started with a program does.
+
+        No controller and no election is needed. Raises OlafError for a pipeline that the device refuses.
+        """
+        try:
+            self._devices[device_id].load(p4info, device_config)
+        except Refusal as refusal:
+            raise OlafError(Problem(refusal.message, f"device {device_id}")) from None
+
+    def stop(self) -> None:
+        """End every stream and call, and return once they are gone; may be called twice."""
+        self._server.stop(None).wait()
+        for device in self._devices.values():
+            device.close()
+        if self._folder is not None:
+            os.close(self._folder)
+            self._folder = None
+
+    def wait(self) -> None:
+        """Return when the agent has been stopped."""
+        self._server.wait_for_termination()
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def _calls(self) -> dict[str, Any]:
+        unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler
+        return {
+            "Write": unary(self._write),
+            "Read": stream(self._read),
+            "SetForwardingPipelineConfig": unary(self._set_pipeline),
+            "GetForwardingPipelineConfig": unary(self._get_pipeline),
+            "StreamChannel": grpc.stream_stream_rpc_method_handler(self._stream),
+            "Capabilities": unary(self._capabilities),
+        }
+
+    def _write(self, data: bytes, context: Any) -> bytes:
+        try:
+            request = parse(p4runtime_pb2.WriteRequest, data)
+            device = self._device(request.device_id)
+            outcomes = device.write(request, role_name(request.role, request.role_id))
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        if any(outcomes):
+            _abort_batch(context, "Write failure.", outcomes)
+        return b""
+
+    def _read(self, data: bytes, context: Any) -> Iterator[bytes]:
+        try:
+            request = parse(p4runtime_pb2.ReadRequest, data)
+            if len(request.entities) > limits.READ_REQUESTS:
+                most = f"a ReadRequest has at most {limits.READ_REQUESTS} entities; divide it"
+                raise Refusal(Code.RESOURCE_EXHAUSTED, most)
+            selections, outcomes = self._device(request.device_id).read(request.entities)
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        yield from _answers(entity for selection in selections for entity in selection.entities())
+        if any(outcomes):
+            _abort_batch(context, "Read failure.", outcomes)
+
+    def _set_pipeline(self, data: bytes, context: Any) -> bytes:
+        try:
+            request = parse(p4runtime_pb2.SetForwardingPipelineConfigRequest, data)
+            device = self._device(request.device_id)
+            device.set_pipeline(request, role_name(request.role, request.role_id))
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        return b""
+
+    def _get_pipeline(self, data: bytes, context: Any) -> bytes:
+        try:
+            request = parse(p4runtime_pb2.GetForwardingPipelineConfigRequest, data)
+            response = self._device(request.device_id).get_pipeline(request.response_type)
+        except (Refusal, Malformed) as error:
+            _abort(context, error)
+        encoded: bytes = response.SerializeToString()
+        return encoded
+
+    def _capabilities(self, data: bytes, context: Any) -> bytes:
+        response = p4runtime_pb2.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+        encoded: bytes = response.SerializeToString()
+        return encoded
+
+    def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        if not self._free_streams.acquire(blocking=False):
+            _abort(context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {limits.STREAMS} streams already"))
+        controller = ControllerStream(self._device, _name(context))
+
+        def ended() -> None:
+            controller.end(None)
+            controller.leave()
+
+        try:
+            if not context.add_callback(ended):
+                return
+            reader = threading.Thread(target=controller.receive, args=(requests,), daemon=True)
+            reader.start()
+            yield from controller.messages()
+            if controller.refusal is not None:
+                controller.leave()
+                _abort(context, controller.refusal)
+        finally:
+            ended()
+            self._free_streams.release()
+
+    def _device(self, device_id: int) -> Device:
+        if device_id not in self._devices:
+            raise not_found(f"device {device_id} does not exist")
+        return self._devices[device_id]
+
+
+class _TokenGuard(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no type information
+    """Lets in calls whose metadata has ``authorization: Bearer TOKEN``."""
+
+    def __init__(self, token: str) -> None:
+        self._wanted = f"Bearer {token}".encode()
+
+    def intercept_service(self, proceed: Any, call: Any) -> Any:
+        given = str(dict(call.invocation_metadata).get("authorization", ""))
+        handler = proceed(call)
+        if handler is None or hmac.compare_digest(given.encode(), self._wanted):
+            return handler
+        if handler.request_streaming:
+            return grpc.stream_stream_rpc_method_handler(_turn_away_stream)
+        return grpc.unary_unary_rpc_method_handler(_turn_away)
+
+
+def _turn_away(request: Any, context: Any) -> NoReturn:
+    context.abort(grpc.StatusCode.UNAUTHENTICATED, "needs the agent's token: authorization: Bearer TOKEN")
+    raise AssertionError("abort never returns")
+
+
+def _turn_away_stream(requests: Any, context: Any) -> Iterator[bytes]:
+    _turn_away(requests, context)
+    yield b""
+
+
+def serve(
+    devices: Mapping[int, DataPlane],
+    address: str,
+    tls: Tls | None = None,
+    token: str = "",
+    others: Sequence[str] = (),
+) -> Agent:
+    """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
+    and at ``others``, each HOST:PORT of loopback without TLS.
+
+    With ``token``, to calls that carry it. Raises BadInput for an address beyond loopback without TLS,
+    OlafError when it cannot be bound.
+    """
+    return Agent(devices, address, tls, token, others)
+
+
+def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
+    """ReadResponse messages of those of one entity, each encoded when the one before has gone."""
+    parts: list[bytes] = []
+    size = 0
+    for entity in entities:
+        parts.append(entity)
+        size += len(entity)
+        if size >= limits.ANSWER_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts)
+
+
+def _name(context: Any) -> str:
+    """A controller's name for other controllers and operators: its address and its program."""
+    metadata = dict(context.invocation_metadata())
+    return f"{context.peer()} ({str(metadata.get('user-agent', 'unknown program'))[:100]})"
+
+
+def _abort(context: Any, error: Refusal | Malformed) -> NoReturn:
+    refusal = error if isinstance(error, Refusal) else invalid(str(error))
+    context.abort(_CODES[refusal.code], refusal.message)
+    raise AssertionError("abort never returns")
+
+
+def _abort_batch(context: Any, message: str, outcomes: Sequence[Outcome]) -> NoReturn:
+    """End a batch's call with one p4.v1.Error for each of its elements (P4Runtime §12.3)."""
+    status = status_pb2.Status(code=Code.UNKNOWN.value, message=message)
+    for outcome in outcomes:
+        error = p4runtime_pb2.Error()
+        if outcome is not None:
+            error.canonical_code = outcome.code.value
+            error.message = outcome.message
+            error.space = "olaf"
+        status.details.add().Pack(error)
+    context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+    context.abort(grpc.StatusCode.UNKNOWN, message)
+    raise AssertionError("abort never returns")

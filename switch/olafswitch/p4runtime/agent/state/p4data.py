@@ -1,0 +1,85 @@
+"""Values of P4 types as ``p4.v1.P4Data`` (P4Runtime §8.4): what registers and digests carry."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from olafswitch.p4runtime import bytestrings
+from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
+from olafswitch.p4runtime.protocol import p4data_pb2
+
+
+def decode_integer(types: Any, spec: Any, data: Any) -> int:
+    """The unsigned value, as the data plane keeps it, of data of an integer or boolean type."""
+    kind, bits, signed = _scalar(types, spec)
+    got = data.WhichOneof("data")
+    if got != kind:
+        raise invalid(f"the data is a {got or 'nothing'} where the type is a {kind}")
+    if kind == "bool":
+        return int(data.bool)
+    decode = bytestrings.decode_signed if signed else bytestrings.decode
+    try:
+        return decode(data.bitstring, bits) & (1 << bits) - 1
+    except ValueError as error:
+        raise Refusal(Code.OUT_OF_RANGE, str(error)) from None
+
+
+def encode_integer(types: Any, spec: Any, value: int) -> Any:
+    """The P4Data of a value as the data plane keeps it. Raises Refusal for other types."""
+    kind, bits, signed = _scalar(types, spec)
+    if kind == "bool":
+        return p4data_pb2.P4Data(bool=bool(value))
+    if signed:
+        negative = value >> (bits - 1) & 1
+        return p4data_pb2.P4Data(bitstring=bytestrings.encode_signed(value - (negative << bits)))
+    return p4data_pb2.P4Data(bitstring=bytestrings.encode(value))
+
+
+def encode_fields(types: Any, spec: Any, fields: Sequence[bytes]) -> Any:
+    """The P4Data of a digest: ``fields`` are its integers' canonical byte strings, depth first."""
+    left = iter(fields)
+    data = _encode(types, spec, left)
+    if next(left, None) is not None:
+        raise ValueError("the digest has more fields than its type")
+    return data
+
+
+def _encode(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
+    match spec.WhichOneof("type_spec"):
+        case "struct":
+            members = [member.type_spec for member in types.structs[spec.struct.name].members]
+            return p4data_pb2.P4Data(struct={"members": [_encode(types, each, fields) for each in members]})
+        case "tuple":
+            made = [_encode(types, member, fields) for member in spec.tuple.members]
+            return p4data_pb2.P4Data(tuple={"members": made})
+        case "header":
+            strings = [next(fields) for _ in types.headers[spec.header.name].members]
+            return p4data_pb2.P4Data(header={"is_valid": True, "bitstrings": strings})
+    return encode_integer(types, spec, int.from_bytes(next(fields), "big"))
+
+
+def _scalar(types: Any, spec: Any) -> tuple[str, int, bool]:
+    """(oneof name, width in bits, signed) of an integer or boolean type, names resolved."""
+    match spec.WhichOneof("type_spec"):
+        case "bool":
+            return "bool", 1, False
+        case "bitstring":
+            return _bitstring(spec.bitstring)
+        case "new_type":
+            new = types.new_types[spec.new_type.name]
+            if new.WhichOneof("representation") == "translated_type":
+                if new.translated_type.WhichOneof("sdn_type") != "sdn_bitwidth":
+                    raise unimplemented("types translated to strings are not supported")
+                return "bitstring", new.translated_type.sdn_bitwidth, False
+            return _scalar(types, new.original_type)
+        case kind:
+            raise unimplemented(f"values of type {kind} are not supported")
+
+
+def _bitstring(spec: Any) -> tuple[str, int, bool]:
+    match spec.WhichOneof("type_spec"):
+        case "bit":
+            return "bitstring", spec.bit.bitwidth, False
+        case "int":
+            return "bitstring", spec.int.bitwidth, True
+        case _:
+            raise unimplemented("varbit values are not supported")

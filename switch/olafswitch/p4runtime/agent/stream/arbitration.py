@@ -1,0 +1,149 @@
+"""Who may write: one primary controller for each role of a device (P4Runtime §5).
+
+A role without a configuration has full access, so named roles differ only in their elections.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from google.rpc import code_pb2
+
+from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, not_found
+from olafswitch.p4runtime.protocol import p4runtime_pb2
+
+
+class Controller(Protocol):
+    """A live StreamChannel."""
+
+    name: str
+    """Its peer address and program, for people."""
+
+    def send(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse; never blocks."""
+
+    def offer(self, message: bytes) -> None:
+        """Queue a StreamMessageResponse, or drop it when the controller reads too slowly."""
+
+
+@dataclass
+class _Role:
+    name: str
+    controllers: dict[Controller, int | None] = field(default_factory=dict)
+    """Live controllers and their election ids; None is an id that was left unset."""
+    primary: Controller | None = None
+    highest: int | None = None
+    """The highest election id ever received."""
+    in_charge: bool = False
+    """The primary may write: the writes of the one before it have ended."""
+
+
+class Arbitration:
+    """The elections of one device.
+
+    ``finish_writes`` returns once every write that has started has ended; no lock of this object is
+    held meanwhile.
+    """
+
+    def __init__(self, device_id: int, finish_writes: Callable[[], None]) -> None:
+        self._device_id = device_id
+        self._finish_writes = finish_writes
+        self._roles: dict[str, _Role] = {"": _Role("")}
+        self._state = threading.Lock()
+        self._one_at_a_time = threading.Lock()
+
+    def update(self, controller: Controller, message: Any) -> None:
+        """A MasterArbitrationUpdate from ``controller``. Raises Refusal: its stream must end."""
+        if message.HasField("role") and message.role.HasField("config"):
+            raise invalid("role configurations are not supported: a role has full access")
+        name = role_name(message.role.name, message.role.id)
+        election_id = message.election_id.high << 64 | message.election_id.low
+        with self._one_at_a_time:
+            self._elect(controller, name, election_id if message.HasField("election_id") else None)
+
+    def leave(self, controller: Controller) -> None:
+        """``controller``'s stream has ended."""
+        with self._one_at_a_time, self._state:
+            role = self._role_of(controller)
+            if role is None:
+                return
+            del role.controllers[controller]
+            if role.primary is controller:
+                role.primary, role.in_charge = None, False
+                self._notify(role, list(role.controllers))
+            if not role.controllers and role.name and role.highest is None:
+                del self._roles[role.name]
+
+    def check_primary(self, role: str, election_id: int | None) -> None:
+        """Refuse a write that is not from the role's primary. Raises Refusal."""
+        with self._state:
+            found = self._roles.get(role)
+            if found is None:
+                raise not_found(f"device {self._device_id} has no role {role!r}")
+            if found.primary is None or not found.in_charge:
+                raise denied("there is no primary controller")
+            if election_id is None or found.controllers[found.primary] != election_id:
+                raise denied("only the primary controller may do this")
+
+    def is_primary(self, controller: Controller) -> bool:
+        with self._state:
+            role = self._role_of(controller)
+            return role is not None and role.primary is controller and role.in_charge
+
+    def primaries(self) -> list[Controller]:
+        """The controllers that notifications and packets go to: each role's primary."""
+        with self._state:
+            return [role.primary for role in self._roles.values() if role.primary and role.in_charge]
+
+    def _elect(self, controller: Controller, name: str, election_id: int | None) -> None:
+        with self._state:
+            current = self._role_of(controller)
+            if current is not None and current.name != name:
+                raise Refusal(Code.FAILED_PRECONDITION, "a stream cannot change its role")
+            role = self._roles.get(name) or _Role(name)
+            taken = (id for other, id in role.controllers.items() if other is not controller)
+            if election_id is not None and election_id in taken:
+                raise invalid(f"election id {election_id} is used by another controller")
+            self._roles[name] = role
+            role.controllers[controller] = election_id
+            was_primary = role.primary is controller
+            wins = election_id is not None and (role.highest is None or election_id >= role.highest)
+            if not wins:
+                if was_primary:
+                    role.primary, role.in_charge = None, False
+                self._notify(role, list(role.controllers) if was_primary else [controller])
+                return
+            role.primary, role.highest, role.in_charge = controller, election_id, False
+            self._notify(role, [other for other in role.controllers if other is not controller])
+        self._finish_writes()
+        with self._state:
+            if role.primary is controller:
+                role.in_charge = True
+                self._notify(role, [controller])
+
+    def _role_of(self, controller: Controller) -> _Role | None:
+        return next((role for role in self._roles.values() if controller in role.controllers), None)
+
+    def _notify(self, role: _Role, controllers: list[Controller]) -> None:
+        update: dict[str, Any] = {"device_id": self._device_id}
+        if role.name.startswith("#"):
+            update["role"] = {"id": int(role.name[1:])}
+        elif role.name:
+            update["role"] = {"name": role.name}
+        if role.highest is not None:
+            update["election_id"] = {"high": role.highest >> 64, "low": role.highest & (1 << 64) - 1}
+        for controller in controllers:
+            if controller is role.primary:
+                code, why = code_pb2.OK, "primary"
+            elif role.primary is not None:
+                code, why = code_pb2.ALREADY_EXISTS, f"the primary controller is {role.primary.name}"
+            else:
+                code, why = code_pb2.NOT_FOUND, "there is no primary controller"
+            update["status"] = {"code": code, "message": why}
+            controller.send(p4runtime_pb2.StreamMessageResponse(arbitration=update).SerializeToString())
+
+
+def role_name(name: str, id: int) -> str:
+    """A role by its name, or by the number that older controllers give ("#" and the number)."""
+    return name or (f"#{id}" if id else "")

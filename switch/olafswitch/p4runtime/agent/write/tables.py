@@ -1,0 +1,267 @@
+"""Writes of table entries and of their direct counters and meters (P4Runtime §9.1)."""
+
+from dataclasses import replace
+from functools import partial
+
+from olafswitch.p4runtime.agent.state.forwarding import Forwarding
+from olafswitch.p4runtime.agent.state.keys import Identity
+from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
+from olafswitch.p4runtime.agent.state.tables import DefaultEntry, Entry, TableState, Undo
+from olafswitch.p4runtime.agent.write import profiles
+from olafswitch.p4runtime.agent.write.arrays import check_counter, check_meter
+from olafswitch.p4runtime.agent.write.by_id import become
+from olafswitch.p4runtime.dataplane import CounterData, Key, MeterConfig, TableFull
+from olafswitch.p4runtime.plain import EntryRequest
+
+
+def insert(forwarding: Forwarding, request: EntryRequest) -> Undo:
+    state = forwarding.table(request.table_id)
+    table = state.table
+    if request.is_const or request.is_default:
+        _refuse_fixed(request, "inserted")
+    if table.is_const:
+        raise denied(f"table {table.name} is constant")
+    if not table.fields:
+        raise invalid(f"table {table.name} has no key: it has only its default entry")
+    key, identity = state.read_key(request)
+    _check_extras(forwarding, state, request)
+    if request.action is None:
+        raise invalid(f"table {table.name}: an entry needs an action")
+    action = profiles.read_action(forwarding, state, request.action)
+    priority = request.priority
+    if (identity, priority) in state.entries:
+        raise Refusal(Code.ALREADY_EXISTS, f"table {table.name} already has this entry")
+    entry = Entry(key, priority, action, request.metadata, request.controller_metadata)
+    entry.idle_timeout_ns = request.idle_timeout_ns
+    plane = forwarding.plane
+    try:
+        plane.insert(table.id, key, priority, action)
+    except TableFull:
+        full = f"table {table.name} is full: it has {len(state.entries)} entries"
+        raise Refusal(Code.RESOURCE_EXHAUSTED, full) from None
+    if request.counter or request.meter or request.idle_timeout_ns:
+        try:
+            _modify_direct(forwarding, state, entry, request.counter, request.meter)
+            _check_idle(forwarding, request, key)
+        except BaseException:
+            plane.delete(table.id, key, priority)
+            raise
+        entry.meter = request.meter
+    state.entries[identity, priority] = entry
+    if entry.idle_timeout_ns:
+        forwarding.idle.keep(state, identity, entry)
+    profiles.use(forwarding, table, action, +1)
+
+    def undo() -> None:
+        forwarding.idle.forget(state, identity, entry)
+        plane.delete(table.id, key, priority)
+        del state.entries[identity, priority]
+        profiles.use(forwarding, table, action, -1)
+
+    return undo
+
+
+def modify(forwarding: Forwarding, request: EntryRequest) -> Undo:
+    state = forwarding.table(request.table_id)
+    if request.is_const:
+        _refuse_fixed(request, "modified")
+    if request.is_default:
+        return _modify_default(forwarding, state, request)
+    table = state.table
+    entry, identity = state.find(request)
+    constant = table.is_const or entry.is_const
+    if constant and request.action is not None:
+        raise denied(f"table {table.name}: the action of a constant entry cannot change")
+    if constant and request.idle_timeout_ns:
+        raise denied(f"table {table.name}: a constant entry has no idle timeout")
+    _check_extras(forwarding, state, request)
+    _check_idle(forwarding, request, entry.key)
+    old = entry
+    action = old.action
+    if request.action is not None:
+        action = profiles.read_action(forwarding, state, request.action)
+    undo_direct = _modify_direct(forwarding, state, old, request.counter, request.meter)
+    changed = request.action is not None and action != old.action
+    if changed:
+        try:
+            forwarding.plane.modify(table.id, old.key, old.priority, action)
+        except BaseException:
+            undo_direct()
+            raise
+    metadata = (old.metadata, old.controller_metadata)
+    if not constant:
+        metadata = (request.metadata, request.controller_metadata)
+    new = Entry(old.key, old.priority, action, *metadata, meter=request.meter, is_const=old.is_const)
+    new.idle_timeout_ns = request.idle_timeout_ns
+    _replace(forwarding, state, identity, old, new)
+
+    def undo() -> None:
+        if changed:
+            forwarding.plane.modify(table.id, old.key, old.priority, old.action)
+        _replace(forwarding, state, identity, new, old)
+        undo_direct()
+
+    return undo
+
+
+def delete(forwarding: Forwarding, request: EntryRequest) -> Undo:
+    state = forwarding.table(request.table_id)
+    if request.is_const or request.is_default:
+        _refuse_fixed(request, "deleted")
+    table = state.table
+    if table.is_const:
+        raise denied(f"table {table.name} is constant")
+    entry, identity = state.find(request)
+    if entry.is_const:
+        raise denied(f"table {table.name}: this entry is constant")
+    counted = forwarding.counted(state, entry)
+    forwarding.plane.delete(table.id, entry.key, entry.priority)
+    del state.entries[identity, entry.priority]
+    forwarding.idle.forget(state, identity, entry)
+    profiles.use(forwarding, table, entry.action, -1)
+
+    def undo() -> None:
+        forwarding.plane.insert(table.id, entry.key, entry.priority, entry.action)
+        state.entries[identity, entry.priority] = entry
+        forwarding.idle.keep(state, identity, entry)
+        profiles.use(forwarding, table, entry.action, +1)
+        _modify_direct(forwarding, state, replace(entry, meter=None), counted, entry.meter)
+
+    return undo
+
+
+def modify_counter(forwarding: Forwarding, request: EntryRequest, data: CounterData | None) -> Undo:
+    """Set an entry's direct counter; without data nothing changes."""
+    state = forwarding.table(request.table_id)
+    if not state.table.counter_id:
+        raise invalid(f"table {state.table.name} has no direct counter")
+    key, priority = state.address(request)
+    if data is None:
+        return _nothing
+    before = forwarding.plane.direct_counter(state.table.id, key, priority)
+    put = partial(forwarding.plane.set_direct_counter, state.table.id, key, priority)
+    return become(put, before, check_counter(data))
+
+
+def modify_meter(
+    forwarding: Forwarding, request: EntryRequest, config: MeterConfig | None, excess: int
+) -> Undo:
+    """Set an entry's direct meter; without a configuration every packet is green."""
+    state = forwarding.table(request.table_id)
+    table = state.table
+    if not table.meter_id:
+        raise invalid(f"table {table.name} has no direct meter")
+    key, priority = state.address(request)
+    check_meter(forwarding.program.meter_types[table.meter_id], config, excess)
+    holder = state.default if request.is_default else state.find(request)[0]
+
+    def put(wanted: MeterConfig | None) -> None:
+        forwarding.plane.set_direct_meter(table.id, key, priority, wanted)
+        holder.meter = wanted
+
+    return become(put, holder.meter, config)
+
+
+def _modify_default(forwarding: Forwarding, state: TableState, request: EntryRequest) -> Undo:
+    table = state.table
+    state.check_default(request)
+    if table.const_default_action:
+        raise denied(f"table {table.name}: the default action is constant")
+    if table.profile_id:
+        raise denied(f"table {table.name} has an action profile: its default action is constant")
+    _check_extras(forwarding, state, request)
+    action = None
+    if request.action is not None:
+        if not isinstance(request.action, tuple):
+            raise invalid(f"table {table.name}: the default entry takes an action")
+        action = state.calls.default_call(request.action)
+    old = state.default
+    undo_direct = _nothing
+    if request.counter or request.has_meter or old.meter:
+        undo_direct = _modify_direct(forwarding, state, old, request.counter, request.meter)
+    try:
+        forwarding.plane.set_default(table.id, action)
+    except BaseException:
+        undo_direct()
+        raise
+    if action is None:
+        state.default = DefaultEntry()
+    else:
+        state.default = DefaultEntry(action, request.metadata, request.controller_metadata, request.meter)
+
+    def undo() -> None:
+        forwarding.plane.set_default(table.id, old.action)
+        state.default = old
+        undo_direct()
+
+    return undo
+
+
+def _check_extras(forwarding: Forwarding, state: TableState, request: EntryRequest) -> None:
+    """The direct resources and the idle timeout of a table entry."""
+    table = state.table
+    if request.idle_timeout_ns:
+        if not table.idle_timeout:
+            # The words that BMv2 answers, which public test suites compare.
+            raise invalid("idle_timeout_ns must be set to 0 for tables which do not support idle timeout")
+        if request.idle_timeout_ns < 0:
+            raise invalid("an idle timeout cannot be negative")
+    if request.counter is not None:
+        if not table.counter_id:
+            raise invalid(f"table {table.name} has no direct counter")
+        check_counter(request.counter)
+    if (request.has_meter or request.has_meter_counter) and not table.meter_id:
+        raise invalid(f"table {table.name} has no direct meter")
+    if request.has_meter_counter:
+        raise unimplemented("this device does not count packets by meter colour")
+    if request.has_meter:
+        check_meter(forwarding.program.meter_types[table.meter_id], request.meter, request.excess_burst)
+
+
+def _check_idle(forwarding: Forwarding, request: EntryRequest, key: Key) -> None:
+    """A device that cannot say how long entries are idle raises Unsupported."""
+    if request.idle_timeout_ns:
+        forwarding.plane.idle_ns(request.table_id, key, request.priority)
+
+
+def _refuse_fixed(request: EntryRequest, verb: str) -> None:
+    if request.is_const:
+        raise invalid("is_const is the program's to set, not the client's")
+    raise invalid(f"a default entry cannot be {verb}, only modified")
+
+
+def _modify_direct(
+    forwarding: Forwarding,
+    state: TableState,
+    old: Entry | DefaultEntry,
+    counter: CounterData | None,
+    meter: MeterConfig | None,
+) -> Undo:
+    """Set what a MODIFY says of direct resources; an unset meter goes back to its default."""
+    table_id, plane = state.table.id, forwarding.plane
+    key, priority = (old.key, old.priority) if isinstance(old, Entry) else ((), 0)
+    before = plane.direct_counter(table_id, key, priority) if counter is not None else None
+    if counter is not None:
+        plane.set_direct_counter(table_id, key, priority, counter)
+    if meter != old.meter:
+        plane.set_direct_meter(table_id, key, priority, meter)
+
+    def undo() -> None:
+        if before is not None:
+            plane.set_direct_counter(table_id, key, priority, before)
+        if meter != old.meter:
+            plane.set_direct_meter(table_id, key, priority, old.meter)
+
+    return undo
+
+
+def _replace(forwarding: Forwarding, state: TableState, identity: Identity, old: Entry, new: Entry) -> None:
+    state.entries[identity, old.priority] = new
+    if old.idle_timeout_ns or new.idle_timeout_ns:
+        forwarding.idle.keep(state, identity, new)
+    profiles.use(forwarding, state.table, new.action, +1)
+    profiles.use(forwarding, state.table, old.action, -1)
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,70 @@
+"""P4Runtime's messages and calls, from the descriptors in the package ``p4runtime``.
+
+An old compiler wrote that package's modules, and current protobuf refuses to run them. Each holds its file's
+descriptor as one literal, of which the message classes here are made.
+"""
+
+import ast
+import re
+from functools import partial
+from importlib import import_module, util
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+SERVICE = "p4.v1.P4Runtime"
+_LITERAL = re.compile(rb"b'(?:[^'\\]|\\.)*'")
+_POOL = descriptor_pool.Default()
+
+
+class Malformed(Exception):
+    """The bytes are not a message of the expected type."""
+
+
+def parse(kind: Any, data: bytes) -> Any:
+    """A message of a class from its bytes. Raises Malformed, also for one that is nested too deeply."""
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        raise Malformed(f"not a {kind.DESCRIPTOR.name}: {error}") from None
+
+
+def p4runtime_stub(channel: Any, timeout: float | None = None) -> Any:
+    """The calls of P4Runtime over a gRPC channel, by their names.
+
+    Those that end have ``timeout`` seconds for it where they are not given another time.
+    """
+    calls = SimpleNamespace()
+    for method in _POOL.FindServiceByName(SERVICE).methods:
+        asks = "stream" if method.client_streaming else "unary"
+        answers = "stream" if method.server_streaming else "unary"
+        call = getattr(channel, f"{asks}_{answers}")(
+            f"/{SERVICE}/{method.name}",
+            request_serializer=message_factory.GetMessageClass(method.input_type).SerializeToString,
+            response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
+        )
+        setattr(calls, method.name, call if method.client_streaming else partial(call, timeout=timeout))
+    return calls
+
+
+def _messages(module: str) -> Any:
+    """The message classes of a module of the package, by name."""
+    found = util.find_spec(module)
+    if found is None or found.origin is None:
+        raise ImportError(f"{module} is missing: install the package p4runtime", name=module)
+    literals = _LITERAL.findall(Path(found.origin).read_bytes())
+    descriptor = ast.literal_eval(max(literals, key=len).decode())
+    _POOL.AddSerializedFile(descriptor)
+    file = _POOL.FindFileByName(module.removesuffix("_pb2").replace(".", "/") + ".proto")
+    kinds = file.message_types_by_name.values()
+    return SimpleNamespace(**{kind.name: message_factory.GetMessageClass(kind) for kind in kinds})
+
+
+import_module("google.rpc.status_pb2")  # a P4Runtime message holds one
+_messages("p4.config.v1.p4types_pb2")
+p4info_pb2: Any = _messages("p4.config.v1.p4info_pb2")
+p4data_pb2: Any = _messages("p4.v1.p4data_pb2")
+p4runtime_pb2: Any = _messages("p4.v1.p4runtime_pb2")

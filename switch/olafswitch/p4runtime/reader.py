@@ -1,0 +1,180 @@
+"""Reads of a P4Runtime device, in the program's own names."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import messages
+from olafswitch.p4runtime.client import Client
+from olafswitch.p4runtime.dataplane import CounterData, P4Info
+from olafswitch.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
+from olafswitch.p4runtime.failures import P4RuntimeFailed, details
+from olafswitch.p4runtime.plain import counter_data
+from olafswitch.p4runtime.program import InvalidP4Info, Program
+from olafswitch.p4runtime.protocol import p4runtime_pb2
+
+_ALL_GROUPS = p4runtime_pb2.Entity(packet_replication_engine_entry={"multicast_group_entry": {}})
+
+
+class Reader:
+    """What a session can ask of its device; needs no primacy. Raises P4RuntimeFailed (an OlafError)."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client = client
+        self.device_id: int = client.device_id
+        self.name = name
+        self._program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """The pipeline's P4Info, fetched from the switch when this session did not push it."""
+        if self._program is None:
+            request = p4runtime_pb2.GetForwardingPipelineConfigRequest(
+                device_id=self.device_id,
+                response_type=p4runtime_pb2.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
+            )
+            answer = self._call(
+                "reading its pipeline", self._client.stub.GetForwardingPipelineConfig, request
+            )
+            if not answer.HasField("config") or not answer.config.HasField("p4info"):
+                raise P4RuntimeFailed(
+                    self.name, "FAILED_PRECONDITION", "it has no pipeline", "reading its pipeline"
+                )
+            self._program = self._indexed(answer.config.p4info)
+        return self._program
+
+    def entries(self, table: str = "") -> set[TableEntry]:
+        """The entries of one table, or of all; default actions are not among them."""
+        query = p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table) if table else 0})
+        return {entry for entry in self._typed(query) if isinstance(entry, TableEntry)}
+
+    def encoded_entries(self, table: str) -> list[bytes]:
+        """The entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        return self._serialized(p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table)}))
+
+    def encoded_groups(self) -> list[bytes]:
+        """The multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        return self._serialized(_ALL_GROUPS)
+
+    def encoded(self, entity: Entity) -> bytes:
+        """``entity`` as a ``p4.v1.Entity``, as a write carries it. Raises BadInput for what has no place in
+        the program."""
+        message = p4runtime_pb2.Entity()
+        try:
+            messages.put_entity(message, self.program, entity)
+        except ValueError as error:
+            raise BadInput(Problem(str(error), f"{self.name}: {entity}")) from None
+        return bytes(message.SerializeToString())
+
+    def decoded(self, entity: bytes) -> Entity:
+        """The entity of a ``p4.v1.Entity``. Raises OlafError for what has no name in the program."""
+        return self._named(p4runtime_pb2.Entity.FromString(entity))[0]
+
+    def default_action(self, table: str) -> DefaultAction:
+        """A table's default action as it is now."""
+        wanted = {"table_id": self._table_id(table), "is_default_action": True}
+        query = p4runtime_pb2.Entity(table_entry=wanted)
+        found = (entry for entry in self._typed(query) if isinstance(entry, DefaultAction))
+        return next(found, DefaultAction(self.program.table_named(table).alias))
+
+    def multicast_groups(self) -> set[MulticastGroup]:
+        return {group for group in self._typed(_ALL_GROUPS) if isinstance(group, MulticastGroup)}
+
+    def clone_sessions(self) -> set[CloneSession]:
+        query = p4runtime_pb2.Entity(packet_replication_engine_entry={"clone_session_entry": {}})
+        return {session for session in self._typed(query) if isinstance(session, CloneSession)}
+
+    def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
+        """The direct counter of each entry of a table. Raises BadInput for a table without."""
+        query = p4runtime_pb2.Entity(table_entry={"table_id": self._counted_id(table), "counter_data": {}})
+        return {
+            entry: count or CounterData(0, 0)
+            for entry, count in self._counted(query)
+            if isinstance(entry, TableEntry)
+        }
+
+    def default_counter(self, table: str) -> CounterData:
+        """The direct counter of a table's default action: the packets that matched nothing.
+
+        A device that does not count those answers UNIMPLEMENTED.
+        """
+        wanted = {"table_id": self._counted_id(table), "is_default_action": True, "counter_data": {}}
+        counts = [count for _, count in self._counted(p4runtime_pb2.Entity(table_entry=wanted))]
+        return next((count for count in counts if count is not None), CounterData(0, 0))
+
+    def counter(self, name: str) -> list[CounterData]:
+        """The values of an indirect counter, by index."""
+        counter_id = self._resolved(self.program.counter_named, name)
+        query = p4runtime_pb2.Entity(counter_entry={"counter_id": counter_id})
+        found = {e.counter_entry.index.index: counter_data(e.counter_entry.data) for e in self._read(query)}
+        return [found[index] for index in sorted(found)]
+
+    def register(self, name: str) -> list[int]:
+        """The values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""
+        register_id = self._resolved(self.program.register_named, name)
+        query = p4runtime_pb2.Entity(register_entry={"register_id": register_id})
+        found = {
+            e.register_entry.index.index: int.from_bytes(e.register_entry.data.bitstring, "big")
+            for e in self._read(query)
+        }
+        return [found[index] for index in sorted(found)]
+
+    def _call(self, doing: str, call: Any, request: Any, **options: Any) -> Any:
+        try:
+            return call(request, **options)
+        except grpc.RpcError as error:
+            raise self._failed(error, doing) from None
+
+    def _read(self, query: Any) -> list[Any]:
+        try:
+            return list(self._client.read_entities(query))
+        except grpc.RpcError as error:
+            raise self._failed(error, f"reading {_kind(query)}") from None
+
+    def _serialized(self, query: Any) -> list[bytes]:
+        return [entity.SerializeToString() for entity in self._read(query)]
+
+    def _typed(self, query: Any) -> list[Entity]:
+        return [entity for entity, _ in self._counted(query)]
+
+    def _counted(self, query: Any) -> list[tuple[Entity, CounterData | None]]:
+        return [self._named(entity) for entity in self._read(query)]
+
+    def _named(self, entity: Any) -> tuple[Entity, CounterData | None]:
+        try:
+            return messages.counted_from_entity(self.program, entity)
+        except (ValueError, KeyError) as error:
+            raise OlafError(Problem(f"what was read has no name here: {error.args[0]}", self.name)) from None
+
+    def _failed(self, error: Any, doing: str) -> P4RuntimeFailed:
+        for code, message in details(error):
+            if code != "OK":
+                return P4RuntimeFailed(self.name, code, message, doing)
+        return P4RuntimeFailed(self.name, error.code().name, error.details() or "", doing)
+
+    def _table_id(self, table: str) -> int:
+        return self._resolved(self.program.table_named, table)
+
+    def _counted_id(self, table: str) -> int:
+        table_id = self._table_id(table)
+        if not self.program.tables[table_id].counter_id:
+            raise BadInput(Problem(f"table {table} has no direct counter", self.name))
+        return table_id
+
+    def _resolved(self, lookup: Callable[[str], Any], name: str) -> int:
+        try:
+            return int(lookup(name).id)
+        except KeyError as error:
+            raise BadInput(Problem(error.args[0], self.name)) from None
+
+    def _indexed(self, p4info: P4Info) -> Program:
+        try:
+            return Program(p4info)
+        except InvalidP4Info as error:
+            raise OlafError(Problem(f"the P4Info cannot be used: {error}", self.name)) from None
+
+
+def _kind(query: Any) -> str:
+    return str(query.WhichOneof("entity")).replace("_", " ")

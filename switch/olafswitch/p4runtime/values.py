@@ -1,0 +1,54 @@
+"""Matches and actions put into messages, field by field: protobuf is fastest so, and entries are many."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from olafswitch.p4runtime import dataplane as dp
+from olafswitch.p4runtime.bytestrings import encode
+from olafswitch.p4runtime.program import Action, Program
+
+
+def put_match(message: Any, field_id: int, match: dp.Match) -> None:
+    """Fill a FieldMatch; ``match`` is not None, which is expressed by leaving the field out."""
+    message.field_id = field_id
+    match match:
+        case dp.Exact(value):
+            message.exact.value = encode(value)
+        case dp.Lpm(value, length):
+            message.lpm.value, message.lpm.prefix_len = encode(value), length
+        case dp.Ternary(value, mask):
+            message.ternary.value, message.ternary.mask = encode(value), encode(mask)
+        case dp.Range(low, high):
+            message.range.low, message.range.high = encode(low), encode(high)
+        case dp.Optional(value):
+            message.optional.value = encode(value)
+
+
+def put_call(message: Any, action: Action, values: Sequence[int]) -> None:
+    """Fill an Action with its parameters' values, in the P4Info's order."""
+    message.action_id = action.id
+    params = message.params
+    for param, value in zip(action.params, values, strict=True):
+        added = params.add()
+        added.param_id = param.id
+        added.value = encode(value)
+
+
+def put_action(message: Any, program: Program, action: dp.ActionSpec) -> None:
+    """Fill a TableAction."""
+    match action:
+        case dp.ActionCall(action_id, values):
+            if action_id in program.actions:
+                put_call(message.action, program.actions[action_id], values)
+            else:
+                message.action.action_id = action_id  # of a @hidden action only the id is known
+        case dp.MemberRef(member_id):
+            message.action_profile_member_id = member_id
+        case dp.GroupRef(group_id):
+            message.action_profile_group_id = group_id
+        case one_shot:
+            actions = message.action_profile_action_set.action_profile_actions
+            for each in one_shot:
+                added = actions.add()
+                put_call(added.action, program.actions[each.action.action_id], each.action.params)
+                added.weight = each.weight

@@ -1,0 +1,72 @@
+"""Doing something in another network namespace without moving the whole process there."""
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+_CLONE_NEWNET = 0x40000000
+HOME = Path("/run/netns")
+"""Where the names of namespaces are."""
+T = TypeVar("T")
+
+
+def exists(namespace: str) -> bool:
+    """Whether there is a namespace of that name, as far as this user may see."""
+    return _identity(HOME / namespace) is not None
+
+
+def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:
+    """Those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at is not."""
+    wanted = {_identity(HOME / name) for name in namespaces} - {None}
+    return (
+        {each for each in processes if _identity(Path(f"/proc/{each}/ns/net")) in wanted} if wanted else set()
+    )
+
+
+def within(namespace: str | None, act: Callable[[], T]) -> T:
+    """``act()``'s result, run on a thread that is in ``namespace`` (None: right here).
+
+    Sockets opened by ``act`` stay in the namespace. Raises OSError when the namespace does not exist,
+    PermissionError when entering it is not allowed, and whatever ``act`` raises.
+    """
+    if namespace is None:
+        return act()
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            _enter(namespace)
+            results.append(act())
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, name=f"in {namespace}")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What identifies a namespace; None when its file does not exist."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _enter(namespace: str) -> None:
+    descriptor = os.open(HOME / namespace, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(descriptor, _CLONE_NEWNET) != 0:
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error), namespace)
+    finally:
+        os.close(descriptor)

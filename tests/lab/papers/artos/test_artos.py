@@ -1,0 +1,171 @@
+"""ARTOS' experiments: the cost model against the paper, sleeping actors, learning beside playing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from olaf.elastic import Schedule
+
+from olaflab.papers.artos import sleeping
+from olaflab.papers.artos.model import Costs, artos, ray
+from olaflab.papers.artos.overlap import bound, run
+from olaflab.papers.artos.readings import READINGS
+from olaflab.papers.artos.readings import lines as readings
+from olaflab.papers.artos.tables import NOISE, SEEDS, T6, Line, lines
+
+LINES = {(line.where, line.what): line for line in lines()}
+
+
+def found(where: str, what: str) -> Line:
+    (line,) = [line for (place, name), line in LINES.items() if (place, name[: len(what)]) == (where, what)]
+    return line
+
+
+@pytest.mark.parametrize("updates", ["200 updates", "40 updates"])
+@pytest.mark.parametrize("whose", ["Ray, latency", "ARTOS, latency", "Ray, core-seconds held"])
+def test_table_6_is_within_a_twentieth(updates: str, whose: str) -> None:
+    line = found(f"table 6, {updates}", whose)
+    assert line.here == pytest.approx(line.paper, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("updates", "what"),
+    [("200 updates", "core-seconds"), ("200 updates", "GPU-seconds"), ("40 updates", "GPU-seconds")],
+)
+def test_what_is_held_in_table_6_is_within_five_points(updates: str, what: str) -> None:
+    line = found(f"table 6, {updates}", what)
+    assert line.here == pytest.approx(line.paper, abs=5)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.03, 0.04])
+def test_nine_of_ten_invocations_find_their_actors_awake(noise: float) -> None:
+    (line,) = [line for line in lines(noise=noise) if line.where == "figure 15b"]
+    assert 90 <= line.here <= 97
+
+
+def test_what_is_held_is_each_second_once() -> None:
+    costs, schedule = Costs(), Schedule(3, 3, 1, 1)
+    one = artos(costs, schedule, 4, 0.0, 1, prewarm=False)
+    assert one.cpu == pytest.approx(4 * 3 * (costs.restore + costs.play))
+    assert one.gpu == pytest.approx(4 * costs.gpu(3))
+    assert one.seconds == pytest.approx(4 * (costs.restore + costs.artos(3)))
+    assert ray(costs, schedule, 4).cpu == pytest.approx(3 * ray(costs, schedule, 4).seconds)
+
+
+class Notes:
+    """An algorithm that notes with what it learns."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.played: list[int] = []
+        self.learnt: list[list[int]] = []
+
+    def weights(self) -> int:
+        return self.version
+
+    def play(self, weights: Any, version: int) -> None:
+        assert weights == version
+        self.played.append(version)
+
+    def learn(self) -> None:
+        self.learnt.append(list(self.played))
+
+    def publish(self) -> None:
+        self.version += 1
+
+    def score(self) -> float:
+        return float(self.version)
+
+
+@pytest.mark.parametrize("ratio", [0.25, 0.5, 1.0, 2.0, 4.0])
+def test_side_by_side_saves_what_the_longer_of_both_leaves(ratio: float) -> None:
+    apart, beside = Notes(), Notes()
+    first = run(apart, 200, ratio, 1.0, 0.1, 1, beside=False)
+    second = run(beside, 200, ratio, 1.0, 0.1, 1, beside=True)
+    assert 1 - second.seconds / first.seconds == pytest.approx(bound(ratio, 1.0), abs=0.03)
+    assert bound(ratio, 1.0) <= 0.5
+    assert (first.score, second.score) == (200, 200)  # as many updates
+    assert (first.lag, second.lag) == (0, 1)
+    assert apart.played == list(range(200))
+    assert beside.played == [0, *range(199)]
+    assert beside.learnt[0] == [0]  # not what is still being played
+
+
+def test_actors_are_stopped_while_the_learner_learns() -> None:
+    share = sleeping.measure(2, 0.01, repeats=1)
+    assert share.states == ("stopped", "stopped")
+    assert min(share.alone, share.asleep, share.awake) > 0
+
+
+def test_the_figures_of_the_model_are_shown_beside_the_paper() -> None:
+    line = [sys.executable, "-m", "olaflab", "reproduce", "artos", "model", "readings", "--check", "--json"]
+    shown = subprocess.run(line, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    found = {name: section["tables"]["rows"]["rows"] for name, section in json.loads(shown.stdout).items()}
+    assert {row[0] for row in found["model"]} >= {"table 5", "table 6, 40 updates", "figure 15b"}
+    assert [row[0] for row in found["readings"]] == [each.name for each in READINGS]
+
+
+def test_every_figure_is_within_five_points_with_a_deviation() -> None:
+    read = {each.reading: each for each in readings(T6, NOISE, SEEDS)}
+    printed = read["as printed"]
+    assert printed.long == pytest.approx(found("table 6, 200 updates", "core-seconds").here)
+    assert printed.short == pytest.approx(found("table 6, 40 updates", "core-seconds").here)
+    assert printed.fixed == pytest.approx(found("figure 14", "PPO, core-seconds").here)
+    assert abs(printed.short - -54.75) > 5
+    other = read["Δ(interval) as the standard deviation"]
+    assert (other.long, other.short, other.fixed) == pytest.approx((-47.05, -54.75, 55.12), abs=5)
+    assert (other.long_seconds, other.short_seconds) == pytest.approx((1053.15, 208.25), rel=0.05)
+    assert 90 <= other.on_time <= 96
+    again = read["the window begins again when the number of actors changes"]
+    assert again.fixed == printed.fixed
+    assert again.on_time < 80
+
+
+def test_a_finished_training_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("torch", "gymnasium", "Box2D"):
+        pytest.importorskip(module, reason="the extra [train] is not installed")
+    from olaflab.papers.artos import compare
+
+    made: list[Notes] = []
+
+    def make(seed: int) -> Notes:
+        made.append(Notes())
+        return made[-1]
+
+    monkeypatch.setattr(compare, "ALGORITHMS", {"notes": (make, 6)})
+    messages: list[str] = []
+    first = list(compare.compare("notes", 2, tmp_path, messages.append))
+    assert len(made) == len(messages) == 4  # in two orders, whatever the ratio
+    assert {each.apart for each in (*first, *compare.compare("notes", 3, tmp_path, messages.append))} == {6}
+    assert len(made) == 6
+    assert [(each.ratio, each.lag) for each in first] == [(ratio, 1) for ratio in compare.RATIOS]
+
+
+def test_moves_of_all_ways_are_measured() -> None:
+    pytest.importorskip("zmq", reason="the extra [remote] is not installed")
+    from olaflab.papers.artos.transfer import WAYS, measure
+
+    moved = list(measure(3))
+    assert tuple(each.way for each in moved) == WAYS
+    assert all(each.wall > 0 and each.cpu > 0 for each in moved)
+
+
+def test_sac_and_ppo_learn_by_their_settings() -> None:
+    for module in ("torch", "gymnasium", "Box2D"):
+        pytest.importorskip(module, reason="the extra [train] is not installed")
+    import torch
+
+    from olaflab.papers.artos.ppo import ProximalPolicy
+    from olaflab.papers.artos.sac import SoftActorCritic
+
+    torch.set_num_threads(1)
+    for make in (ProximalPolicy, SoftActorCritic):
+        first, again = (run(make(3, block=16), 2, 1.0, 1.0, 0.1, 3, beside=True) for _ in range(2))
+        assert repr(first) == repr(again)  # nan where no episode has ended

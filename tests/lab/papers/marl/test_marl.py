@@ -1,0 +1,129 @@
+"""MARL: a round's parts add up to it, and rewards come with what their draws are worth."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+pytest.importorskip("torch", reason="the extra [train] is not installed")
+
+from olaflab.papers.figure import Effort
+from olaflab.papers.marl import figures
+from olaflab.papers.marl.examples import example
+from olaflab.papers.marl.figure14 import Mapped, reorganised
+from olaflab.papers.marl.kept import keep
+from olaflab.papers.marl.rewards import WAYS, Reward, append, read, rewards, summary
+from olaflab.papers.marl.round import profiles
+from olaflab.papers.marl.stacks import Arrays, Game, Lists, filled
+from olaflab.papers.marl.trainings import trainings
+from olafswitch.errors import BadInput
+from tests.targets.conftest import quietly
+
+
+def test_the_parts_of_a_round_add_up_to_it() -> None:
+    measured = list(profiles((6,), 2, 4096, quietly))
+    assert [each.stack for each in measured] == ["lists", "joint rows", "joint rows, one batch"]
+    shares = {}
+    for each in measured:
+        assert sum(each.parts.values()) == pytest.approx(each.whole, rel=0.02)
+        shares[each.stack] = each.parts["sampling"] / each.whole
+    assert shares["lists"] > 2 * shares["joint rows"] > shares["joint rows, one batch"]
+
+
+def trained(kind: type[Lists] | type[Arrays] | None) -> bytes:
+    """All weights after 100 rounds between 25 plays; rows are in the ring alone, or in a stack too."""
+    maddpg, particles = example("maddpg"), example("particles")
+    maddpg.torch.set_num_threads(1)
+    settings = maddpg.Settings(batch=32, rows=8000, hidden=16, sampler="priority-runs")
+    team = maddpg.Team(particles.Tag(3, 4, np.random.default_rng(1)), settings, 1)
+    if kind is not None:
+        keep(team, kind(Game(3), settings.rows))
+    for _ in range(25):
+        team.play()
+        for _ in range(4):
+            team.learn()
+    networks = [net for agent in team.agents for net in (agent.actor, agent.critics[0])]
+    return b"".join(value.detach().numpy().tobytes() for net in networks for value in net.parameters())
+
+
+def test_trainings_are_measured_end_to_end_in_each_layout() -> None:
+    ways = ("uniform", "n=16, ref=64", "n=64, ref=16", "PER", "IP")
+    made = {(each.stack, each.way): each for each in trainings((3,), 2, 4096, quietly)}
+    assert list(made) == [(stack, way) for stack in ("lists", "joint rows") for way in ways]
+    for each in made.values():
+        assert each.rounds == 2 and 0 < each.playing + each.sampling < each.seconds
+    assert made["lists", "uniform"].seconds > 1.3 * made["joint rows", "uniform"].seconds
+    (layouts,) = reorganised((3,), 25, 4096, quietly)
+    assert layouts.lists > layouts.looked_up + layouts.reshaped > layouts.joint > 0
+    assert layouts.fetched_lists > layouts.fetched and layouts.turned > 0
+
+
+def test_one_value_a_step_is_all_agents_tuples_in_turn() -> None:
+    game = Game(3)
+    lists, mapped, indices = filled(Lists, game, 5, 100), Mapped(game), np.array([7, 99, 7])
+    mapped.turn(lists, 0, 100)
+    reshaped = mapped.reshape(mapped.look_up(indices))
+    for agent, columns in zip(lists.gather(indices), reshaped, strict=True):
+        for expected, found in zip(agent, columns, strict=True):
+            assert np.array_equal(expected.reshape(found.shape), found)
+
+
+def test_the_layout_changes_no_bit_of_weights_in_100_rounds() -> None:
+    """One seed draws the same rows, whether they are joint rows, arrays an agent and key, or lists."""
+    ring = trained(None)
+    assert len(ring) > 10_000 and trained(None) == ring
+    for kind in (Arrays, Lists):
+        assert trained(kind) == ring, kind
+
+
+def test_a_training_says_what_its_draws_are_worth(tmp_path: Path) -> None:
+    ways = ("uniform", "n=64, ref=16", "uniform, 48 rows")
+    trained: list[str] = []
+    made = []
+    for each in rewards(("spread",), 3, 80, 1, ways, trained.append):
+        append(tmp_path / "rewards.csv", each)
+        made.append(each)
+    assert [each.way for each in made] == list(ways) and len(trained) == len(ways)
+    uniform, runs, control = (each.effective for each in made)
+    assert uniform > 900 and 5 < runs < 200 and 40 < control <= 48
+    assert read(tmp_path / "rewards.csv") == made
+    assert list(rewards(("spread",), 3, 80, 1, ways[:1], trained.append)) == made[:1]
+
+
+def test_a_training_that_the_file_has_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "marl-rewards.csv"
+    ways = [way for way in WAYS if way != "uniform, 48 rows"]
+    for way in ways:
+        append(file, Reward("tag", 80, way, 1, 1.0, 2.0, 3.0))
+    monkeypatch.setattr(figures, "_GAMES", ("tag",))
+    monkeypatch.setattr(figures, "_EPISODES", 80)
+    (one,) = (each for each in figures.figures() if each.name == "fig10")
+    points = one.run(Effort(quietly, 1, tmp_path))
+    shown = {each["way"]: each for each in points["rows"]}
+    assert set(shown) == set(WAYS)
+    assert {way for way, each in shown.items() if each["last"] == 2.0} == set(ways)
+    assert [asdict(each) for each in read(file)] == points["rows"]
+    assert [row[0] for row in one.section(points).tables["tag"].rows] == list(WAYS)
+
+
+def test_a_file_of_something_else_is_refused_before_training(tmp_path: Path) -> None:
+    file = tmp_path / "rewards.csv"
+    file.write_text("game,episodes\ntag,many\n")
+    with pytest.raises(BadInput, match=r"rewards.csv:2"):
+        read(file)
+
+
+def test_a_ways_difference_is_taken_seed_by_seed() -> None:
+    made = [
+        Reward("spread", 1000, way, seed, -300.0, -200.0 - 10 * seed + away + 0.1 * seed, 1000.0)
+        for way, away in (("uniform", 0.0), ("PER", 2.0), ("uniform, 48 rows", -90.0))
+        for seed in (1, 2, 3)
+    ]
+    lines = {line[0]: line for line in summary(made)}
+    assert set(lines) == {"uniform", "PER", "uniform, 48 rows"} < set(WAYS)
+    assert lines["PER"][4:] == ("2.0 ± 0.0", "within")
+    assert lines["uniform, 48 rows"][4:] == ("-90.0 ± 0.0", "below")

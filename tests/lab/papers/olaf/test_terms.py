@@ -1,0 +1,92 @@
+"""The equal-terms comparison: it repeats from its seeds, goes on where it was, and workers add up."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from olaf.policies import Asynchronous
+
+from olafctl.wire.modes import Mode
+from olaflab.papers.olaf import terms
+from olaflab.papers.stellaris import congested
+from olaflab.papers.stellaris.congested import Pacing, Run, Setting, System
+from olaflab.papers.summary import Summary
+from tests.lab.training.cosim.conftest import Lab, deployed
+from tests.targets.conftest import quietly, why_not
+
+CASE = terms.Case(4, 0.25)
+QUARTER = Setting("terms", *CASE, 0.6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small() -> Iterator[None]:
+    """One rate tuned on one seed; the geometry of tests/lab/training/cosim."""
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(congested, "SLOTS", 2)
+        patch.setattr(terms, "_STEPS", (1.0,))
+        patch.setattr(terms, "_PACES", (1.0,))
+        patch.setattr(terms, "_LEAST", 1.0)
+        patch.setattr(terms, "_MOST", 2.0)
+        patch.setattr(terms, "_TUNED_ON", range(101, 102))
+        yield
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
+
+
+def compared(folder: Path) -> Summary:
+    return terms.equal_terms(0.3, 1, folder, quietly, [CASE], "twin")
+
+
+@pytest.mark.usefixtures("state")
+def test_the_comparison_repeats_from_its_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, again = compared(tmp_path / "a"), compared(tmp_path / "b")
+    assert [str(row) for row in first.rows] == [str(row) for row in again.rows]
+    assert list(first.points) == list(again.points)
+
+    def untrained(*_: object) -> Run:
+        raise AssertionError("a finished run was made again")
+
+    monkeypatch.setattr(congested, "train", untrained)
+    assert list(compared(tmp_path / "a").points) == list(first.points)
+
+
+@pytest.mark.usefixtures("state")
+def test_every_contender_has_its_curve_and_its_rate(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    names = [row[1] for row in found.rows]
+    assert names[0] == "FIFO" and terms.OLAF in names and terms.CONTROLLED in names and len(names) == 5
+    assert {point[2] for point in found.points} == set(names)
+    assert {row[2] for row in found.rows} <= {"× 1", "× 2"}
+    assert {row[1] for row in found.tables[0].rows} == {"FIFO", "FIFO, workers add up", "Olaf"}
+    ours, controlled = ([p[3:] for p in found.points if p[2] == n] for n in (terms.OLAF, terms.CONTROLLED))
+    assert ours == controlled  # one cluster never has more active indices than slots: P_s is 1
+
+
+@pytest.fixture(scope="module")
+def lab(small: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with deployed(congested.testbed(4), tmp_path_factory.mktemp("terms") / "bed") as found:
+        yield found
+
+
+def test_workers_that_add_up_fill_a_fifo_and_lose_nothing(lab: Lab) -> None:
+    systems = (System("", Mode.FIFO, Asynchronous, control=False, adding=adding) for adding in (False, True))
+    fifo, adding = (congested.train(lab.running, lab.testbed, each, QUARTER, 1) for each in systems)
+    assert fifo.lost > 0.5 * fifo.gradients
+    assert adding.lost == 0
+    assert adding.frames == pytest.approx(fifo.frames, rel=0.15)
+    assert adding.age < fifo.age
+
+
+def test_pacing_sends_its_share_and_makes_up_for_lateness() -> None:
+    pacing = Pacing(1.0, 0.5)
+    sent = [now / 10 for now in range(0, 100, 3) if pacing.draw(now / 10)]
+    assert sent[0] == 0.6
+    assert len(sent) == 10  # 0.5, 1.5 … 9.5, each at the next gradient

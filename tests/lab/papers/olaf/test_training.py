@@ -1,0 +1,161 @@
+"""Trainings: runs that are kept, figures as files, and figure 7's counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from olafctl import paths
+from olafctl.targets import testbeds
+from olafctl.wire.modes import Mode
+from olaflab.papers.figure import Table
+from olaflab.papers.olaf import delivery, speedup
+from olaflab.papers.summary import Summary, estimate, pack, section
+from olaflab.training.replay import trace as traces
+from tests.targets.conftest import quietly, why_not
+
+if TYPE_CHECKING:
+    pass
+
+# The geometry of the laptop testbed: one build for both.
+NINE = """
+name: delivery
+engine: {indices: 16, slots: 8, beats: 24, active_window: 10 ms}
+ports: [{number: 1, name: ps}, {number: 2, name: tor}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: [{count: 9, workers: 3, name: nine, port: 2, ip: 10.0.1.1}]
+"""
+UPDATES = 10
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[delivery.Lab]:
+    if reason := why_not("twin"):
+        pytest.skip(reason)
+    trace = traces.load(paths.sources() / delivery.TRACE)
+    testbed = testbeds.load(Path("delivery.yaml"), NINE)
+    with delivery.lab(testbed, trace, quietly) as found:
+        yield found
+
+
+def test_an_update_counts_once_it_is_part_of_a_frame_that_arrives(lab: delivery.Lab) -> None:
+    fifo, olaf, control, frames = (lab.run(case, 20, UPDATES, 1) for case in speedup.CASES[:4])
+    for run in (fifo, olaf, control, frames):
+        assert run.sent <= run.offered
+        assert run.contained + run.lost + run.replaced <= run.sent
+    assert fifo.frames == fifo.contained >= 27 * UPDATES
+    assert olaf.frames < olaf.contained
+    assert olaf.contained >= 27 * UPDATES
+    assert control.sent < control.offered
+    assert frames.contained >= 27 * UPDATES
+    assert frames.seconds > control.seconds
+    assert olaf.seconds < fifo.seconds
+    assert control.ready == fifo.ready <= control.seconds < frames.seconds
+
+
+def test_control_that_tolerates_no_silence_sends_more_and_without_a_slope_less(lab: delivery.Lab) -> None:
+    controls = (delivery.Control(delta_t=0.01, v=100), delivery.Control(v=0))
+    at_once, never = (
+        lab.run(delivery.Case("counted", Mode.OLAF, control, folded=False), 20, UPDATES, 1)
+        for control in controls
+    )
+    assert never.sent / never.offered < at_once.sent / at_once.offered < 1
+
+
+def test_one_seed_repeats_exactly(lab: delivery.Lab) -> None:
+    case = speedup.CASES[2]
+    assert lab.run(case, 20, 3, 5) == lab.run(case, 20, 3, 5) != lab.run(case, 20, 3, 6)
+
+
+def test_an_interval_is_students() -> None:
+    found = estimate(np.array([1.0, 2.0, 3.0]))
+    assert found.mean == 2
+    assert found.interval == pytest.approx(4.3027 / 3**0.5, rel=1e-4)
+    assert np.isnan(estimate(np.array([1.0])).interval)
+
+
+def test_a_summary_packs_into_points_and_its_section_comes_from_them() -> None:
+    found = Summary(
+        title="nothing",
+        settings={"seeds": 2},
+        heads=("queue", "reward"),
+        rows=[("FIFO", estimate(np.array([1.0, 3.0])))],
+        holds={"more is more": True, "less is more": False},
+        columns=("queue", "seed"),
+        points=[("FIFO", 1), ("FIFO", 2)],
+        tables=[Table("more", ("a", "b"), [("1", "2")])],
+    )
+    points = pack(found)
+    assert points["columns"]["seed"].tolist() == [1, 2]
+    shown = section(points)
+    assert [table.title for table in shown.tables.values()] == ["nothing; 2 seeds", "more"]
+    assert shown.tables["summary"].rows == [["FIFO", "2.0 ± 12.7"]]
+    assert shown.verdicts == {"more is more": "holds", "less is more": "does not hold"}
+
+
+def test_a_run_is_made_once_unless_its_settings_change(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the extra [train] is not installed")
+    pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+    from olaflab.papers.olaf.lab import Run
+    from olaflab.papers.runs import Runs, final
+
+    made: list[int] = []
+
+    def run(reward: float) -> Run:
+        made.append(1)
+        return Run([0.0] * 18 + [reward] * 2, [1.0] * 20, 20, 20, 20, 0, 0, 0, 0.1)
+
+    runs = Runs(Run, tmp_path, quietly)
+    first = runs.of("olaf", 1, {"rate": (1, 2)}, lambda: run(5.0))
+    assert runs.of("olaf", 1, {"rate": (1, 2)}, lambda: run(6.0)) == first
+    assert final([first]).tolist() == [5.0]
+    assert runs.of("olaf", 1, {"rate": (1, 3)}, lambda: run(7.0)).rewards[-1] == 7.0
+    (kept,) = (tmp_path / "runs").iterdir()
+    kept.write_text(kept.read_text()[:40])
+    assert runs.of("olaf", 1, {"rate": (1, 3)}, lambda: run(8.0)).rewards[-1] == 8.0
+    assert len(made) == 3
+
+
+def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_that_merge_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="the extra [train] is not installed")
+    pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+    from olaflab.papers.olaf import congestion
+    from olaflab.papers.olaf.lab import Run
+
+    queues, plans = [], []
+
+    class Twin:
+        def train(self, queue: Any, plan: Any) -> Run:
+            queues.append(queue)
+            plans.append(plan)
+            rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
+            return Run(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
+
+    monkeypatch.setattr(congestion, "lab", lambda *_: nullcontext(Twin()))
+    found = congestion.settings(20, 2, tmp_path, quietly)
+    names = sorted(path.name.partition("-queue")[0] for path in (tmp_path / "runs").iterdir())
+    assert names.count("once") == names.count("rule") == 2 * 2
+    assert names.count("gate") == 2 * 5 and names.count("nine") == 5  # a seed of nine clusters is enough
+    assert sum(queue.comparable is not None for queue in queues) == 2 * 2
+    assert [row[0] for row in found.rows[::2]] == [
+        "as figure 8",
+        *(title for title, _ in congestion.VARIANTS.values()),
+    ]
+    assert len(found.holds) == 4 * len(found.rows[::2])
+    done = len(queues)
+    congestion.figure8(20, 2, tmp_path, quietly)
+    assert len(queues) == done, "figure 8's own runs are there"
+    control = congestion.control(20, 2, tmp_path, quietly)
+    assert len(queues) == done + 2 * 2, "FIFO with transmission control, at two outputs"
+    assert [row[0] for row in control.rows[-2:]] == list(congestion.CONTROLLED)
+    assert plans[-1].control and queues[-1].mode is Mode.FIFO
+    assert "Olaf, 74 % less output: ends above FIFO with transmission control" in list(control.holds)[-1]

@@ -1,0 +1,130 @@
+"""Rules against staleness compared: runs repeat, have the times of their rule, and are kept."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+pytest.importorskip("torch", reason="the extra [train] is not installed")
+pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
+
+from olafctl import plotting
+from olaflab.papers.stellaris import kept, parts
+from olaflab.papers.stellaris.compare import Curve, Curves, differences
+from olaflab.papers.stellaris.figures import figures
+from olaflab.papers.stellaris.learning import Run, run
+from olaflab.papers.stellaris.rules import EQUAL, STELLARIS, Rule, Scale, rules
+from olaflab.papers.stellaris.timeline import timed
+from olaflab.papers.summary import pack
+
+SMALL = Scale(actors=2, steps=210, epochs=3)
+RULES = {rule.name: rule for rule in rules(4, 2, SMALL)}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scale, "of", staticmethod(lambda environment: SMALL))
+
+
+def made(rule: Rule, seed: int, moves: bool = False) -> Run:
+    return run(rule, seed, 2, "Pendulum-v1", SMALL, moves)
+
+
+def unlearnt(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> Run:
+    """Has its rule's times, and rewards that tell rules and seeds apart."""
+    times, report = timed(rule, seed, rounds, scale), timed(rule, seed, rounds, scale).report
+    rewards = tuple(100.0 * seed + len(rule.name) + number for number in range(rounds))
+    moved = tuple(0.01 * (seed + 1) for _ in range(rounds if moves else 0))
+    return Run(rule.name, seed, rewards, sum(times.steps), 1.0, 0.0, times.ends[-1],
+               report.reserved, report.invoked, report.whole, moved)  # fmt: skip
+
+
+def test_a_seed_gives_the_same_run_with_or_without_moves() -> None:
+    first, second = made(RULES[STELLARIS], 3), made(RULES[STELLARIS], 3, moves=True)
+    assert replace(second, moved=()) == first
+    assert first.staleness > 0
+    assert len(second.moved) == 2
+    assert min(second.moved) > 0
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_run_has_the_times_and_costs_of_its_rule(rule: Rule) -> None:
+    found, times = made(rule, 1), timed(rule, 1, 2, SMALL)
+    assert (found.steps, found.seconds) == (sum(times.steps), times.ends[-1])
+    assert (found.staleness == 0) == (rule.learners == 1)
+    assert found.whole == times.report.whole
+    # Actors play while learners are kept, and starts come on top.
+    assert found.invoked < found.reserved < found.whole
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    requested: list[tuple[str, int]] = []
+
+    def count(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool) -> Run:
+        requested.append((rule.name, seed))
+        if len(requested) == 3:
+            raise KeyboardInterrupt
+        return unlearnt(rule, seed, rounds, environment, scale, moves)
+
+    monkeypatch.setattr(kept, "run", count)
+    messages: list[str] = []
+    bench = parts.Bench("Pendulum-v1", 4, 2, 2, messages.append)
+    with pytest.raises(KeyboardInterrupt):
+        bench.figure("fig6")
+    bench.figure("fig6")
+    assert "6 of 6" in messages[-1] and "min left" in " ".join(messages)
+    known = [(name, seed) for seed in range(2) for name in parts.OF_6]
+    assert sorted(requested) == sorted([*known, known[2]])  # what was interrupted, and nothing else, again
+
+
+def test_policies_of_more_learners_and_settings_become_figures(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
+    monkeypatch.setattr(kept, "run", unlearnt)
+    bench = parts.Bench("Pendulum-v1", 8, 1, 1, lambda step: None)
+    known = {one.name: one for one in figures()}
+    sections = {}
+    for name in ("fig3", "fig13", "fig14"):
+        points = pack(bench.figure(name))
+        sections[name] = known[name].section(points)
+        drawing, draw = plotting.new_figure(8, 4), known[name].draw
+        assert draw is not None
+        draw(points, drawing)
+        assert drawing.axes[0].has_data()
+    assert "one seed says nothing" in str(sections["fig3"].tables)
+    shares = sections["fig14"].tables["summary"].rows
+    assert sum(float(row[2].rstrip("%")) for row in shares) == pytest.approx(100, abs=0.1)
+
+
+def curve(rule: str, seed: int, rewards: tuple[float, ...]) -> Curve:
+    times = timed(RULES[rule], seed, 2, SMALL)
+    found = Run(rule, seed, rewards, sum(times.steps), 0.0, 0.0, times.ends[-1], 0.0, 0.0, 0.0)
+    return Curve(found, times)
+
+
+def test_differences_are_taken_seed_by_seed() -> None:
+    made: Curves = {
+        STELLARIS: [curve(STELLARIS, seed, (10.0 * seed, 10.0 * seed + 2)) for seed in range(3)],
+        EQUAL: [curve(EQUAL, seed, (10.0 * seed - 1, 10.0 * seed + 1)) for seed in range(3)],
+    }
+    (difference,) = differences(made, STELLARIS, "rounds")
+    assert difference.difference.mean == pytest.approx(1)
+    assert difference.difference.interval == pytest.approx(0, abs=1e-9)  # seeds differ, by the same in both
+    assert difference.verdict == "more"
+    assert (difference.rounds, difference.others) == (2, 2)
+
+
+def test_after_as_long_a_slower_rule_has_fewer_rounds() -> None:
+    made: Curves = {
+        STELLARIS: [curve(STELLARIS, 0, (1.0, 5.0)), curve(STELLARIS, 1, (1.0, 5.0))],
+        "synchronous": [curve("synchronous", 0, (1.0, 9.0)), curve("synchronous", 1, (1.0, 9.0))],
+    }
+    (difference,) = differences(made, STELLARIS, "seconds")
+    assert (difference.rounds, difference.others) == (2, 1)
+    assert difference.difference.mean == 2  # the mean of 1 and 5, less 1

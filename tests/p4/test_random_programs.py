@@ -1,0 +1,97 @@
+"""Random programs: what they compute, and what is refused; beside the real tools where these are on PATH."""
+
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from olafswitch.p4.compiler import compile_text, p4info_of
+from olafswitch.p4.p4info.describe import as_text
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.ports.pcap import PcapReader, PcapWriter
+from tests.p4.random_programs import FRAME_BYTES, Generator, expected
+
+SECONDS = 60
+MISSING = [tool for tool in ("p4c-bm2-ss", "simple_switch", "unshare") if not shutil.which(tool)]
+beside = pytest.mark.skipif(bool(MISSING), reason=f"not on PATH: {', '.join(MISSING)}")
+
+
+def _frames(seed: int) -> list[bytes]:
+    r = random.Random(seed)
+    edges = [bytes(FRAME_BYTES), b"\xff" * FRAME_BYTES]
+    return [each + bytes(64) for each in [*edges, *(r.randbytes(FRAME_BYTES) for _ in range(100))]]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_program_computes_what_python_computes(seed: int) -> None:
+    text, results = Generator(seed).program()
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    assert not program.p4info.HasField("type_info")
+    for frame in _frames(seed):
+        assert switch.process(0, frame) == [(1, expected(frame, results))]
+    switch.close()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mistake_anywhere_is_refused(seed: int) -> None:
+    right, _ = Generator(seed).program()
+    wrong, _ = Generator(seed).program(mistake=True)
+    p4info_of(preprocess_text(right, "case.p4"), "case.p4")
+    with pytest.raises(Refused):
+        p4info_of(preprocess_text(wrong, "case.p4"), "case.p4")
+
+
+def _p4c(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    (folder / "case.p4").write_text(text)
+    command = ["p4c-bm2-ss", "--std", "p4-16", "case.p4", "-o", "case.json"]
+    command += ["--p4runtime-files", "case.txtpb"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS)
+
+
+@beside
+@pytest.mark.parametrize("seed", range(8))
+def test_p4c_and_bmv2_agree(tmp_path: Path, seed: int) -> None:
+    wrong, _ = Generator(seed).program(mistake=True)
+    assert _p4c(tmp_path, wrong).returncode != 0, wrong
+    text, results = Generator(seed).program()
+    compiled = _p4c(tmp_path, text)
+    assert compiled.returncode == 0, compiled.stderr
+    info = p4info_of(preprocess_text(text, "case.p4"), "case.p4")
+    assert (tmp_path / "case.txtpb").read_text() == as_text(info)
+    frames = _frames(seed)
+    assert _sent_by_bmv2(tmp_path, frames) == [expected(frame, results) for frame in frames]
+
+
+def _sent_by_bmv2(folder: Path, frames: list[bytes]) -> list[bytes]:
+    """In a network namespace of its own, since its Thrift port listens everywhere."""
+    PcapWriter(folder / "one_out.pcap").close()
+    given = PcapWriter(folder / "one_in.pcap")
+    for frame in frames:
+        given.write(frame)
+    given.close()
+    command = ["unshare", "--map-root-user", "--net", "simple_switch", "-i", "1@one", "--use-files", "0"]
+    with subprocess.Popen([*command, "case.json"], cwd=folder, stdout=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + SECONDS
+            while len(sent := _frames_of(folder / "one_out.pcap")) < len(frames):
+                assert process.poll() is None and time.monotonic() < deadline, f"{len(sent)} frames came"
+                time.sleep(0.05)
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
+    return sent
+
+
+def _frames_of(path: Path) -> list[bytes]:
+    reader = PcapReader(path)
+    try:
+        return [frame for _, frame in reader]
+    finally:
+        reader.close()

@@ -1,0 +1,166 @@
+"""Which address is valid at which port: the rule that docs/threats.md shows, as the tests ask for it.
+
+It knows nothing of tables and entries. The tests make their probes from it: of frames on every target, and of
+control messages.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from olafctl.wire.control import Reason
+from olafctl.wire.layouts import Flag, Refusal
+
+
+class Name(StrEnum):
+    """The owner of a frame's source address."""
+
+    WORKER = "a worker"
+    SERVER = "a parameter server"
+    ENGINE = "the engine"
+    BETWEEN = "240.0.0.0/8, in use"
+    UNUSED = "240.0.0.0/8, not in use"
+    HOST = "a host of `hosts`"
+    UNKNOWN = "any other"
+
+
+class Place(StrEnum):
+    """Where a frame comes in."""
+
+    OWN = "its own port"
+    OTHER = "another front port"
+    ANY = "any front port"
+    LINK = "its engine's link"
+    BELOW = "another link from below"
+
+
+class Frame(StrEnum):
+    """What comes in: frames, then control messages."""
+
+    UPDATE = "UPDATE to a server or the engine"
+    ANSWER = "ACK, RESULT to a worker"
+    OTHER = "other IPv4"
+    JOIN = "JOIN as worker, switch"
+    JOIN_SERVER = "JOIN as server"
+    LEAVE = "LEAVE"
+    MESSAGE = "other messages"
+
+
+class Fate(StrEnum):
+    """What becomes of a frame that is not refused."""
+
+    QUEUE = "queue"
+    MEMBERS = "each member"
+    PASSES = "passes"
+
+
+Verdict = Fate | Refusal | Reason
+
+
+class Wrong(NamedTuple):
+    """A part of a worker's UPDATE that must be right."""
+
+    what: str
+    must: str
+    reason: Refusal
+    fields: Sequence[Mapping[str, int | str]] = ()
+    """What a probe sets: fields of the Olaf header, ``mac``, ``dport``, or epochs that it is ``later``."""
+
+
+FRAMES = (Frame.UPDATE, Frame.ANSWER, Frame.OTHER)
+MESSAGES = (Frame.JOIN, Frame.JOIN_SERVER, Frame.LEAVE, Frame.MESSAGE)
+
+_NOWHERE: Sequence[Verdict] = (*(Refusal.PORT,) * len(FRAMES), *(Reason.NOT_A_MEMBER,) * len(MESSAGES))
+_PASSES: Sequence[Verdict] = (Fate.PASSES,) * len(FRAMES)
+_FROM_BELOW: Sequence[Verdict] = (Fate.QUEUE, Fate.PASSES, Fate.PASSES)
+_NO_MEMBER: Sequence[Verdict] = (Reason.BAD_MESSAGE, Reason.OK, Reason.NOT_A_MEMBER)
+
+_ROWS: Mapping[tuple[Name, Place], Sequence[Verdict]] = {
+    (Name.WORKER, Place.OWN): (*_FROM_BELOW, Reason.OK, Reason.BAD_MESSAGE, Reason.OK, Reason.OK),
+    (Name.WORKER, Place.OTHER): _NOWHERE,
+    (Name.WORKER, Place.BELOW): _FROM_BELOW,
+    (Name.SERVER, Place.OWN): (
+        *(Fate.PASSES, Fate.MEMBERS, Fate.PASSES),
+        *(Reason.FAILED, Reason.OK, Reason.OK, Reason.NOT_A_MEMBER),
+    ),
+    (Name.SERVER, Place.OTHER): _NOWHERE,
+    (Name.SERVER, Place.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.ENGINE, Place.ANY): _NOWHERE,
+    (Name.BETWEEN, Place.LINK): _FROM_BELOW,
+    (Name.BETWEEN, Place.ANY): _NOWHERE,
+    (Name.BETWEEN, Place.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.UNUSED, Place.ANY): _NOWHERE,
+    (Name.UNUSED, Place.BELOW): _NOWHERE[: len(FRAMES)],
+    (Name.HOST, Place.OWN): (*_PASSES, Reason.FAILED, *_NO_MEMBER),
+    (Name.HOST, Place.OTHER): (*_PASSES, *(Reason.NOT_A_MEMBER,) * len(MESSAGES)),
+    (Name.UNKNOWN, Place.ANY): (*_PASSES, Reason.OK, *_NO_MEMBER),
+}
+
+TABLE: Mapping[tuple[Name, Place, Frame], Verdict] = {
+    (*row, frame): verdict
+    for row, verdicts in _ROWS.items()
+    for frame, verdict in zip((*FRAMES, *MESSAGES), verdicts, strict=False)
+}
+
+UPDATES = (
+    Wrong("IPv4 total length", "UDP length + 20", Refusal.LENGTH),
+    Wrong("IPv4 header checksum", "right", Refusal.CHECKSUM),
+    Wrong("TTL", "not 0", Refusal.TTL),
+    Wrong(
+        "MAC destination and UDP destination port",
+        "the server's or the engine's",
+        Refusal.DESTINATION,
+        [{"mac": "02:00:99:99:99:98"}, {"dport": 41002}],
+    ),
+    Wrong(
+        "count and flags",
+        "1, and no flag but SUMMED; from below any",
+        Refusal.MERGED,
+        [
+            {"count": 0},
+            {"count": 9},
+            {"count": 65535},
+            {"flags": Flag.AGGREGATED},
+            {"flags": Flag.STATUS},
+            {"count": 9, "flags": Flag.AGGREGATED},
+        ],
+    ),
+    Wrong("epoch", "the cluster's", Refusal.EPOCH, [{"later": 1}]),
+    Wrong("segment", "of the cluster's model", Refusal.SEGMENT, [{"segment": 999}]),
+)
+"""In the order in which they are looked at."""
+
+
+def verdict(name: Name, own: bool, frame: Frame) -> Verdict:
+    """What becomes of what comes in by the name's own front port, or another one."""
+    place = Place.OWN if own else Place.OTHER
+    return TABLE[name, place if (name, place, frame) in TABLE else Place.ANY, frame]
+
+
+def markdown() -> str:
+    """Both tables as docs/threats.md has them."""
+    lines = ["| source address | comes in by | " + " | ".join((*FRAMES, *MESSAGES)) + " |"]
+    lines.append("|---" * (2 + len(FRAMES) + len(MESSAGES)) + "|")
+    for (name, place), verdicts in _ROWS.items():
+        cells = [_shown(verdict) for verdict in verdicts]
+        cells += [""] * (len(FRAMES) + len(MESSAGES) - len(cells))
+        lines.append(f"| {name} | {place} | " + " | ".join(cells) + " |")
+    lines += [
+        "",
+        "| of a worker's UPDATE to a server or the engine | must be | else refused |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {each.what} | {each.must} | {_shown(each.reason)} |" for each in UPDATES]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(verdict: Verdict) -> str:
+    match verdict:
+        case Refusal():
+            return f"✗ `{verdict.name.lower()}`"
+        case Reason.OK:
+            return "OK"
+        case Reason():
+            return f"✗ {verdict.name}"
+        case _:
+            return str(verdict)

@@ -1,0 +1,181 @@
+"""Programs in Verilog against the same programs in C++: every byte, every bit of metadata, every counter."""
+
+import random
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from olafctl import paths
+from olafctl.targets.opennic.metadata import fields
+from olafctl.wire import layouts
+from olafctl.wire.frames import mac_bits
+from olafctl.wire.layouts import CPU_PORT, Kind
+from olaflab.opennic.verilated import VerilatedSwitch
+from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4runtime.dataplane import ActionCall, Key, Lpm
+from olafswitch.p4runtime.program import Program
+from tests.p4.switches import PROGRAMS
+from tests.p4src.frames import (
+    CHILD,
+    NEIGHBOUR,
+    SERVER,
+    SERVER_PORT,
+    STRANGER,
+    STRANGER_PORT,
+    WORKER,
+    WORKER_PORT,
+    with_right_checksum,
+)
+from tests.p4src.test_xsa_vnp4 import _BASES
+from tests.verilog.equality import compare
+
+FRAMES = 3000
+FIELDS = fields()
+HASHES = {"vnp4_1_xsa": {"worker_hash": "crc32"}, "vnp4_2_xsa": {}}
+MANY = 1000
+"""Entries of no frame, so that others had to be moved."""
+
+
+class Both:
+    """One of the box's programs in both forms, with the same entries."""
+
+    def __init__(self, name: str) -> None:
+        source = paths.sources() / "p4src" / f"{name}.p4"
+        program = compile_program(source)
+        self.native = NativeSwitch(architecture="xsa")
+        self.native.commit(self.native.prepare(program.p4info, program.device_config))
+        if HASHES[name]:
+            self.native.on_user_extern("worker_hash", lambda given: zlib.crc32(given.to_bytes(13, "big")))
+        self.info = Program(program.p4info)
+        self.made = VerilatedSwitch(preprocess(source, (), {}), self.info, HASHES[name])
+        self._places = 0
+
+    def add(self, table: str, match: int | Lpm, action: str, **params: int) -> None:
+        """An entry with one key field; parameters that are not given are 0, its counter's place is new."""
+        found = next(each for each in self.info.tables.values() if each.name.endswith(f".{table}"))
+        form = next(each for each in found.actions.values() if each.name.endswith(f".{action}"))
+        self._places += 1
+        given = {"place": self._places % found.size, **params}
+        key: Key = (match if isinstance(match, Lpm) else found.fields[0].kind.match(match),)
+        call = ActionCall(form.id, tuple(given.get(param.name, 0) for param in form.params))
+        self.native.insert(found.id, key, 0, call)
+        self.made.insert(found.id, key, 0, call)
+
+    def same(self, frames: Iterator[tuple[bytes, dict[str, int]]]) -> int:
+        """How many of the frames left; each as the other form sends it, and all counters are alike."""
+        expected = []
+        for frame, given in frames:
+            out, metadata = self.native.process_with_metadata(frame, given)
+            if out is not None:
+                expected.append((out, (self._bus(metadata),)))
+            self.made.send(frame, self._bus(given))
+        got = [(each.data, each.user) for each in self.made.received()]
+        assert got == expected
+        for counter in self.info.counters.values():
+            for index in range(min(counter.size, 2 * MANY)):
+                data = self.native.counter(counter.id, index)
+                if data.packets or index < 20:
+                    assert self.made.counter(counter.id, index) == data
+        return len(expected)
+
+    @staticmethod
+    def _bus(metadata: dict[str, int]) -> int:
+        return sum(metadata.get(each.name, 0) << each.low for each in FIELDS)
+
+
+def _frame(r: random.Random) -> bytes:
+    if r.random() < 0.1:
+        return r.randbytes(r.randrange(1, 200))
+    frame = bytearray(r.choice(_BASES))
+    for _ in range(r.randrange(3)):
+        frame[r.randrange(min(len(frame), 72))] = r.getrandbits(8)
+    made = bytes(frame)
+    if r.random() < 0.5:
+        made = with_right_checksum(made)
+    if r.random() < 0.2:
+        made = made[: r.randrange(1, len(made))]
+    return made + r.randbytes(r.choice((0, 0, 1, 4, 20, 200, 1400)))
+
+
+def test_vnp4_1_is_the_same_in_verilog() -> None:
+    r, both = random.Random(1), Both("vnp4_1_xsa")
+    both.add(
+        "workers", int(WORKER.ip), "assign", cluster=5, worker=77, index=10, segments=2, member=3, port=1
+    )
+    both.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, segments=1, port=layouts.ANY_PORT)
+    both.add("workers", int(CHILD.ip), "assign", cluster=5, segments=2, port=STRANGER_PORT)
+    server = {"port": SERVER_PORT, "mac": mac_bits(SERVER.mac), "udp_port": SERVER.port}
+    both.add("parameter_servers", int(SERVER.ip), "admit", **server)
+    both.add("workers", int(SERVER.ip), "not_a_worker", port=SERVER_PORT)
+    both.add("links", STRANGER_PORT, "from_below")
+    for address in range(MANY):
+        both.add("workers", 0x0B000000 + address, "elsewhere", port=address % 4)
+    for reason in layouts.Refusal:
+        both.add("refusals", reason, "refuse")
+
+    def frames() -> Iterator[tuple[bytes, dict[str, int]]]:
+        ports = (WORKER_PORT, SERVER_PORT, STRANGER_PORT, 3, CPU_PORT)
+        for _ in range(FRAMES):
+            frame = _frame(r)
+            yield frame, {"src": r.choice(ports), "size": len(frame)}
+
+    both.made.source.pause(0.1)
+    both.made.sink.pause(0.3)
+    assert both.same(frames()) > FRAMES / 3
+
+
+def test_vnp4_2_is_the_same_in_verilog() -> None:
+    r, both = random.Random(2), Both("vnp4_2_xsa")
+    for cluster, group in ((5, 6), (9, 7)):
+        both.add("cluster_multicast", cluster, "multicast", group=group)
+    both.add("results", 9, "broadcast", group=7)
+    both.add("results", 5, "to_parent", mac=mac_bits(SERVER.mac), dst_addr=int(SERVER.ip), src_addr=1)
+    both.add("forwarding", Lpm(int(WORKER.ip) & 0xFFFFFF00, 24), "forward", port=SERVER_PORT)
+    both.add("forwarding", Lpm(int(WORKER.ip), 32), "forward", port=WORKER_PORT)
+    both.add("forwarding", Lpm(int(STRANGER.ip) & 0xFFFFFFF0, 28), "forward", port=STRANGER_PORT)
+    both.add("bridging", mac_bits(WORKER.mac), "forward", port=WORKER_PORT)
+    both.add("bridging", (1 << 48) - 1, "flood", group=100)
+    for address in range(MANY):
+        both.add("bridging", 0x020000000000 + address + 1000, "forward", port=address % 4)
+
+    def frames() -> Iterator[tuple[bytes, dict[str, int]]]:
+        for _ in range(FRAMES):
+            frame = _frame(r)
+            given = {
+                each.name: r.getrandbits(each.bits) if r.random() < 0.3 else 0
+                for each in layouts.TUSER.fields
+            }
+            given |= {"kind": r.choice((*Kind, Kind.ACK, 9)), "cluster": r.choice((0, 5, 9, 6))}
+            yield frame, given | {"size": len(frame), "dst": r.choice((0, 0, 0, 5, 511))}
+
+    both.made.source.pause(0.3)
+    both.made.sink.pause(0.1)
+    assert both.same(frames()) > FRAMES / 3
+
+
+@pytest.mark.parametrize("name", ["headers", "tables"])
+def test_a_v1model_program_is_the_same_in_verilog(name: str) -> None:
+    assert compare(PROGRAMS / f"{name}.p4", 1000) > 100
+
+
+def test_a_reset_empties_tables_and_counters() -> None:
+    both = Both("vnp4_1_xsa")
+    both.add("workers", int(WORKER.ip), "assign", cluster=5, segments=2, port=WORKER_PORT, place=3)
+    both.add("refusals", layouts.Refusal.PORT, "refuse")
+    made, table = both.made, both.made.driver.tables["Vnp41MatchAction.identify.workers"]
+    [workers] = [each.id for each in both.info.counters.values() if each.name.endswith("workers_counter")]
+    made.send(_BASES[0], both._bus({"src": WORKER_PORT}))
+    [named] = made.received()
+    assert named.user[0] != both._bus({"src": WORKER_PORT})
+    made.driver.reset_counter(made.driver.counter([both.info.counters[workers].name]))
+    assert made.counter(workers, 3).packets == 0
+    for each in made.driver.tables.values():
+        each.reset()
+    assert table.key_bits == 32
+    made.send(_BASES[0], both._bus({"src": 0}))
+    [unknown] = made.received()
+    assert not unknown.user[0] >> FIELDS[-1].low & 1 << 4
+    assert made.counter(workers, 3).packets == 0

@@ -1,0 +1,67 @@
+"""Where entries go: a lookup finds every entry at any time, also while others are moved."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olafswitch.p4.hardware.slots import Hashed, Ordered
+
+WAYS, ROW_BITS, KEY_BITS = 5, 8, 32
+
+
+def _masks(r: random.Random) -> list[int]:
+    return [r.getrandbits(KEY_BITS) for _ in range(WAYS * ROW_BITS)]
+
+
+@pytest.mark.parametrize("keys", ["random", "consecutive"])
+def test_ways_hold_what_a_table_of_their_size_needs(keys: str) -> None:
+    r = random.Random(keys)
+    table, held = Hashed(WAYS, ROW_BITS, _masks(r)), dict[int, int]()
+    numbers = r.sample(range(1 << KEY_BITS), 1024) if keys == "random" else range(1 << 24, (1 << 24) + 1024)
+    for key in numbers:
+        plan = table.plan(key)
+        assert plan is not None
+        for moved, place in plan:
+            assert place in table.places(moved)
+            held[place] = moved
+            table.put(moved, place)
+            # an entry is in its new place before its old one is used for another
+            present = set(held.values())
+            assert present >= {other for other, _ in plan} - {key}
+    assert set(held.values()) == set(numbers)
+
+
+def test_full_ways_refuse_and_a_removed_key_makes_room() -> None:
+    table = Hashed(1, 1, [1])
+    for key in (0, 1):
+        [(put, place)] = table.plan(key) or []
+        table.put(put, place)
+    assert table.plan(2) is None
+    assert table.remove(0) == 0
+    assert table.plan(2) == [(2, 0)]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=40))
+def test_the_first_place_that_matches_has_the_lowest_rank(steps: list[tuple[bool, int]]) -> None:
+    size = 8
+    table: Ordered[tuple[int, int]] = Ordered(size)
+    places: list[tuple[int, int] | None] = [None] * size
+    live: list[tuple[int, int]] = []
+    for number, (adds, rank) in enumerate(steps):
+        if adds:
+            entry = (rank, number)
+            plan = table.plan(entry, rank)
+            assert (plan is None) == (len(live) == size)
+            for moved, place in plan or ():
+                places[place] = moved
+                table.put(moved, moved[0], place)
+                ranks = [each[0] for each in places if each is not None]
+                assert ranks == sorted(ranks)
+                assert set(live) <= set(places)
+            live += [entry] if plan else []
+        elif live:
+            gone = live.pop(rank % len(live))
+            places[table.remove(gone)] = None

@@ -1,0 +1,124 @@
+"""Which programs become Verilog, which are refused, and where; what is written is Verilog-2005."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyverilog.vparser.parser import VerilogParser
+
+from olafctl import paths
+from olafswitch.cli.verbs.compile import command
+from olafswitch.p4.refuse import Refused
+from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
+from olafswitch.p4.verilog.compile import compile_module, library
+from olafswitch.p4.verilog.module import Module
+from olafswitch.toolchain import verilator_root
+from tests.p4.parts import parts_text
+from tests.p4.switches import PROGRAMS
+
+BOX = {"vnp4_1_xsa": {"worker_hash": "crc32"}, "vnp4_2_xsa": {}}
+
+
+@pytest.fixture(scope="module")
+def box() -> dict[str, Module]:
+    """The two programs of the box."""
+    folder = paths.sources() / "p4src"
+    return {
+        name: compile_module(preprocess(folder / f"{name}.p4", (), {}), name, name, functions)
+        for name, functions in BOX.items()
+    }
+
+
+def _written(made: Module, folder: Path) -> list[str]:
+    (folder / f"{made.name}.v").write_text(made.text)
+    return [*map(str, library()), str(folder / f"{made.name}.v")]
+
+
+@pytest.mark.parametrize("name", BOX)
+def test_verilator_finds_nothing_to_warn_of(name: str, box: dict[str, Module], tmp_path: Path) -> None:
+    root = verilator_root()
+    done = subprocess.run(
+        [root / "bin" / "verilator_bin", "--lint-only", "-Wall", "--quiet", "--language", "1364-2005",
+         "--top-module", name, *_written(box[name], tmp_path)],
+        env={**os.environ, "VERILATOR_ROOT": str(root)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
+@pytest.mark.parametrize("name", BOX)
+def test_icarus_takes_it(name: str, box: dict[str, Module], tmp_path: Path) -> None:
+    out = tmp_path / "a.out"
+    command = ["iverilog", "-g2005", "-s", name, "-o", str(out), *_written(box[name], tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_pyverilog_reads_a_module_back(tmp_path: Path) -> None:
+    text = parts_text(state="packet.extract(h.h);", body="h.h.v = h.h.v + 1;")
+    made = compile_module(preprocess_text(text, "case.p4"), "case.p4")
+    plain = "\n".join(line for line in made.text.splitlines() if not line.startswith("`"))
+    tree = VerilogParser(outputdir=str(tmp_path)).parse(plain)
+    [definition] = tree.description.definitions
+    assert definition.name == "p4_case"
+
+
+@pytest.mark.parametrize("name", BOX)
+def test_the_pipeline_is_short(name: str, box: dict[str, Module]) -> None:
+    assert box[name].cycles <= 15
+
+
+CASES = [
+    ("s.packet_length = s.packet_length / s.instance_type + s.packet_length / 3;", "/"),
+    ("clone(CloneType.I2E, 1);", "clone"),
+    ("digest(1, h.h.v);", "digest"),
+    ("truncate(10);", "truncate"),
+    ("random(m.m, 8w0, 8w9);", "random"),
+]
+
+
+@pytest.mark.parametrize(("body", "construct"), CASES, ids=[construct for _, construct in CASES])
+def test_what_hardware_lacks_is_refused_at_its_place(body: str, construct: str) -> None:
+    with pytest.raises(Refused) as refused:
+        compile_module(preprocess_text(parts_text(body=body), "case.p4"), "case.p4")
+    assert refused.value.construct == construct
+    assert refused.value.pos.file == "case.p4" and refused.value.pos.line > 0
+
+
+SAMPLES = {
+    "code": "loop: how often it is run is not known at compile time",
+    "externs": "registers are not supported",
+    "headers": "",
+    "parser": "varbit",
+    "tables": "",
+    "traffic": "clone_preserving_field_list",
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_compile_or_are_refused_with_a_reason(name: str) -> None:
+    path = PROGRAMS / f"{name}.p4"
+    reason = SAMPLES[name]
+    if not reason:
+        assert compile_module(preprocess(path, (), {}), str(path)).cycles > 0
+        return
+    with pytest.raises(Refused, match=f"{name}.p4:[0-9]+:[0-9]+: .*{reason}"):
+        compile_module(preprocess(path, (), {}), str(path))
+
+
+def test_the_command_writes_module_library_and_report(tmp_path: Path) -> None:
+    source = paths.sources() / "p4src" / "vnp4_1_xsa.p4"
+    args = [str(source), "-o", str(tmp_path / "c"), "--verilog", str(tmp_path / "v")]
+    refused = CliRunner().invoke(command, args)
+    assert refused.exit_code != 0 and not (tmp_path / "v").exists()
+    done = CliRunner().invoke(command, [*args, "--extern", "worker_hash=crc32"])
+    assert done.exit_code == 0, done.output
+    about = json.loads((tmp_path / "v" / "vnp4_1_xsa.json").read_text())
+    engines = sorted(table["engine"] for table in about["tables"])
+    assert engines == ["exact", "ternary", "ternary", "ternary"]
+    assert {path.name for path in library()} < {path.name for path in (tmp_path / "v").iterdir()}
+    assert "header pipeline" in (tmp_path / "v" / "vnp4_1_xsa.txt").read_text()
