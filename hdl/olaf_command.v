@@ -56,8 +56,8 @@ module olaf_command #(
     output reg  [31:0]           get_round,
     output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0] get_count,
     output reg  [63:0]           get_members,
-    input  wire [`OLAF_OLAF_POLICY_WIDTH:0] newest,     // version of `index`, and first whether it is known
-    output reg  [`OLAF_OLAF_POLICY_WIDTH:0] get_newest
+    input  wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH:0] newest,     // version of `index`, and first whether it is known
+    output reg  [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH:0] get_newest
 );
     localparam [2:0] IDLE = 3'd0, PAUSE = 3'd1, WEIGH = 3'd2, ACT = 3'd3, GAP = 3'd4;
     localparam COUNT_BITS = `OLAF_OLAF_COUNT_WIDTH;
@@ -156,7 +156,7 @@ module olaf_command #(
         gap <= state == GAP ? gap + 4'd1 : 4'd0;
         if (applied && command == `OLAF_COMMAND_GET) begin
             get_settings <= settings;
-            get_newest <= newest & {(`OLAF_OLAF_POLICY_WIDTH + 1){newest[`OLAF_OLAF_POLICY_WIDTH]}};
+            get_newest <= newest & {(`OLAF_OLAF_WEIGHTS_VERSION_WIDTH + 1){newest[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH]}};
             get_state <= {finished, accumulates};
             get_round <= accumulates && settings[`OLAF_SETTINGS_MODE] != `OLAF_MODE_ISWITCH_ASYNC ? round : finished_round;
             get_count <= accumulates ? count : {COUNT_BITS{1'b0}};

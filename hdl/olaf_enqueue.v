@@ -54,7 +54,7 @@ module olaf_enqueue #(
     // What is known of the index a cycle later.
     output wire [INDEX_BITS-1:0]   fetched,
     input  wire                    newest_known,
-    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest,
+    input  wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] newest,
 
     // The slots, the free list and the dequeue. A buffer is its number and its first beat's address.
     input  wire [SLOT_BITS:0]      used,
@@ -150,8 +150,8 @@ module olaf_enqueue #(
 
     // How many versions ago its weights were; half the range and more is not behind but ahead.
     assign fetched = f_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS];
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] behind = newest - `OLAF_OLAF_POLICY_VALUE(f_data);
-    reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] d_staleness;
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] behind = newest - `OLAF_OLAF_WEIGHTS_VERSION_VALUE(f_data);
+    reg  [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] d_staleness;
 
     always @(posedge clk) begin
         if (go && in_valid) begin
@@ -181,7 +181,7 @@ module olaf_enqueue #(
             d_replaceable <= f_replaceable;
             d_same_worker <= f_replaceable_by == f_user[`OLAF_TUSER_WORKER];
             d_settings <= f_settings;
-            d_staleness <= newest_known && !behind[`OLAF_OLAF_POLICY_WIDTH-1] ? behind : {`OLAF_OLAF_POLICY_WIDTH{1'b0}};
+            d_staleness <= newest_known && !behind[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1] ? behind : {`OLAF_OLAF_WEIGHTS_VERSION_WIDTH{1'b0}};
         end
     end
 
@@ -202,7 +202,7 @@ module olaf_enqueue #(
         .same_size(same_size), .reward_above(reward_above), .reward_below(reward_below),
         .decide(deciding), .merging(merging), .threshold(d_settings[`OLAF_SETTINGS_THRESHOLD]), .enough(enough),
         .old_headers(old_headers), .saturated(saturated), .count(merged_count),
-        .reward(patch[`OLAF_PATCH_REWARD]), .policy(patch[`OLAF_PATCH_POLICY]), .summed(patch[`OLAF_PATCH_SUMMED]),
+        .reward(patch[`OLAF_PATCH_REWARD]), .weights_version(patch[`OLAF_PATCH_WEIGHTS_VERSION]), .summed(patch[`OLAF_PATCH_SUMMED]),
         .keep(committed), .keep_slot(at_slot), .keep_size(meta[`OLAF_META_SIZE])
     );
     assign patch[`OLAF_PATCH_COUNT] = merged_count;

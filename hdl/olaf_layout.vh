@@ -141,10 +141,10 @@
 `define OLAF_OLAF_SEGMENT_WIDTH 16
 `define OLAF_OLAF_SEGMENT_VALUE(beat) {beat[480 +: 8], beat[488 +: 8]}
 `define OLAF_OLAF_SEGMENT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_OLAF_POLICY 496 +: 16
-`define OLAF_OLAF_POLICY_WIDTH 16
-`define OLAF_OLAF_POLICY_VALUE(beat) {beat[496 +: 8], beat[504 +: 8]}
-`define OLAF_OLAF_POLICY_WIRE(value) {value[0 +: 8], value[8 +: 8]}
+`define OLAF_OLAF_WEIGHTS_VERSION 496 +: 16
+`define OLAF_OLAF_WEIGHTS_VERSION_WIDTH 16
+`define OLAF_OLAF_WEIGHTS_VERSION_VALUE(beat) {beat[496 +: 8], beat[504 +: 8]}
+`define OLAF_OLAF_WEIGHTS_VERSION_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 
 `define OLAF_VERSION 4'd1
 `define OLAF_TYPE_UPDATE 4'd1

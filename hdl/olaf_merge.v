@@ -183,7 +183,7 @@ module olaf_merge #(
     wire [`OLAF_PATCH_BITS-1:0] written_patch = patch_of[WRITE];
     wire [`OLAF_OLAF_REWARD_WIDTH-1:0] reward = written_patch[`OLAF_PATCH_REWARD];
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0]  count = written_patch[`OLAF_PATCH_COUNT];
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] policy = written_patch[`OLAF_PATCH_POLICY];
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] weights_version = written_patch[`OLAF_PATCH_WEIGHTS_VERSION];
     wire [`OLAF_OLAF_SEQ_WIDTH-1:0]    seq = written_patch[`OLAF_PATCH_SEQ];
     always @* begin
         result = sum;
@@ -193,7 +193,7 @@ module olaf_merge #(
                                      | (written_patch[`OLAF_PATCH_SUMMED] ? `OLAF_FLAG_SUMMED : 4'd0);
             result[`OLAF_OLAF_COUNT] = `OLAF_OLAF_COUNT_WIRE(count);
             result[`OLAF_OLAF_REWARD] = `OLAF_OLAF_REWARD_WIRE(reward);
-            result[`OLAF_OLAF_POLICY] = `OLAF_OLAF_POLICY_WIRE(policy);
+            result[`OLAF_OLAF_WEIGHTS_VERSION] = `OLAF_OLAF_WEIGHTS_VERSION_WIRE(weights_version);
             if (written_patch[`OLAF_PATCH_NUMBERED]) result[`OLAF_OLAF_SEQ] = `OLAF_OLAF_SEQ_WIRE(seq);
         end
     end

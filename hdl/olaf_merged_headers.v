@@ -34,8 +34,8 @@ module olaf_merged_headers #(
     output reg                     saturated,      // its count is at its limit
     output reg  [`OLAF_OLAF_COUNT_WIDTH-1:0]  count,
     output reg  [`OLAF_OLAF_REWARD_WIDTH-1:0] reward,
-    output reg  [`OLAF_OLAF_POLICY_WIDTH-1:0] policy,
-    output reg                     summed,         // `policy` is the sum of all versions, not the oldest
+    output reg  [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] weights_version,
+    output reg                     summed,         // `weights_version` is the sum of all versions, not the oldest
 
     input  wire                    keep,           // it is settled: these are kept
     input  wire [SLOT_BITS-1:0]    keep_slot,
@@ -48,11 +48,11 @@ module olaf_merged_headers #(
     wire [`OLAF_KEPT_KEY_WIDTH-1:0] f_key;
     olaf_reward_key incoming_key (.value(`OLAF_OLAF_REWARD_VALUE(fetch_data)), .key(f_key));
     wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] time_after_kept = `OLAF_OLAF_GEN_TIME_VALUE(fetch_data) - f_kept[`OLAF_KEPT_GEN_TIME];
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] versions_after_kept = `OLAF_OLAF_POLICY_VALUE(fetch_data) - f_kept[`OLAF_KEPT_POLICY];
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] versions_after_kept = `OLAF_OLAF_WEIGHTS_VERSION_VALUE(fetch_data) - f_kept[`OLAF_KEPT_WEIGHTS_VERSION];
 
     reg [`OLAF_KEPT_BITS-1:0]      d_kept;
     reg [`OLAF_KEPT_KEY_WIDTH-1:0] d_key;
-    reg                            higher, newer, older_policy;
+    reg                            higher, newer, older_weights_version;
     always @(posedge clk)
         if (fetch) begin
             d_kept <= f_kept;
@@ -60,7 +60,7 @@ module olaf_merged_headers #(
             same_size <= fetch_size == f_kept[`OLAF_KEPT_SIZE];
             higher <= f_key > f_kept[`OLAF_KEPT_KEY];
             newer <= !time_after_kept[`OLAF_OLAF_GEN_TIME_WIDTH-1];
-            older_policy <= versions_after_kept[`OLAF_OLAF_POLICY_WIDTH-1];
+            older_weights_version <= versions_after_kept[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1];
         end
 
     reg keep_pending, keep_bounds;
@@ -75,11 +75,11 @@ module olaf_merged_headers #(
     wire [`OLAF_OLAF_COUNT_WIDTH-1:0]    d_count = `OLAF_OLAF_COUNT_VALUE(decide_data);
     wire [`OLAF_OLAF_REWARD_WIDTH-1:0]   d_reward = `OLAF_OLAF_REWARD_VALUE(decide_data);
     wire [`OLAF_OLAF_GEN_TIME_WIDTH-1:0] d_time = `OLAF_OLAF_GEN_TIME_VALUE(decide_data);
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0]   d_policy = `OLAF_OLAF_POLICY_VALUE(decide_data);
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0]   d_weights_version = `OLAF_OLAF_WEIGHTS_VERSION_VALUE(decide_data);
     wire        d_summed = |(decide_data[`OLAF_OLAF_FLAGS] & `OLAF_FLAG_SUMMED);
     wire        old_summed = d_kept[`OLAF_KEPT_SUMMED];
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] versions = d_policy + d_kept[`OLAF_KEPT_POLICY];
-    wire        keeps_policy = d_summed || (!old_summed && !older_policy);
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] versions = d_weights_version + d_kept[`OLAF_KEPT_WEIGHTS_VERSION];
+    wire        keeps_weights_version = d_summed || (!old_summed && !older_weights_version);
     wire [`OLAF_OLAF_COUNT_WIDTH:0] counts = {1'b0, d_count} + {1'b0, d_kept[`OLAF_KEPT_COUNT]};
     wire        too_many = counts[`OLAF_OLAF_COUNT_WIDTH];
     assign enough = merging ? too_many || counts[`OLAF_OLAF_COUNT_WIDTH-1:0] >= threshold : d_count >= threshold;
@@ -95,7 +95,7 @@ module olaf_merged_headers #(
             reward <= merging && !higher ? d_kept[`OLAF_KEPT_REWARD] : d_reward;
             key <= merging && !higher ? d_kept[`OLAF_KEPT_KEY] : d_key;
             gen_time <= merging && !newer ? d_kept[`OLAF_KEPT_GEN_TIME] : d_time;
-            policy <= !merging ? d_policy : d_summed && old_summed ? versions : keeps_policy ? d_kept[`OLAF_KEPT_POLICY] : d_policy;
+            weights_version <= !merging ? d_weights_version : d_summed && old_summed ? versions : keeps_weights_version ? d_kept[`OLAF_KEPT_WEIGHTS_VERSION] : d_weights_version;
             summed <= d_summed && (!merging || old_summed);
             own_reward <= !merging || higher;
         end
@@ -106,7 +106,7 @@ module olaf_merged_headers #(
     assign now_kept[`OLAF_KEPT_REWARD] = reward;
     assign now_kept[`OLAF_KEPT_KEY] = key;
     assign now_kept[`OLAF_KEPT_GEN_TIME] = gen_time;
-    assign now_kept[`OLAF_KEPT_POLICY] = policy;
+    assign now_kept[`OLAF_KEPT_WEIGHTS_VERSION] = weights_version;
     assign now_kept[`OLAF_KEPT_SUMMED] = summed;
     assign now_kept[`OLAF_KEPT_SIZE] = keep_size;
     always @(posedge clk)

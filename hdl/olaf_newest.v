@@ -19,7 +19,7 @@ module olaf_newest #(
 
     input  wire                  acknowledge,    // an ACK passes: of this index, with weights of this version
     input  wire [INDEX_BITS-1:0] acknowledged,
-    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] version,
+    input  wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] version,
     input  wire                  judge,          // an update of this index has ended, which the rule has judged:
     input  wire [INDEX_BITS-1:0] judged,
     input  wire                  stale,          // it was dropped as stale, else the rule let it pass
@@ -31,22 +31,22 @@ module olaf_newest #(
     input  wire [INDEX_BITS-1:0] index,          // of the update that comes to be decided
 
     output wire                  known,
-    output wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest
+    output wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] newest
 );
     localparam COUNT_BITS = 4;
-    localparam ROW_BITS = 1 + `OLAF_OLAF_POLICY_WIDTH + 2 * COUNT_BITS;
+    localparam ROW_BITS = 1 + `OLAF_OLAF_WEIGHTS_VERSION_WIDTH + 2 * COUNT_BITS;
 
     reg [ROW_BITS-1:0]     rows [0:(1<<INDEX_BITS)-1];
     reg                    of_update, of_stale;
     reg [INDEX_BITS-1:0]   at;
-    reg [`OLAF_OLAF_POLICY_WIDTH-1:0] acknowledged_version;
+    reg [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] acknowledged_version;
 
     wire [INDEX_BITS-1:0]  place = learning ? at : command ? command_index : index;
     wire [COUNT_BITS-1:0]  older_acks, stale_updates;   // in a row
     assign {known, newest, older_acks, stale_updates} = rows[place];
 
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] after_newest = acknowledged_version - newest;
-    wire doubted = known && after_newest[`OLAF_OLAF_POLICY_WIDTH-1] && !(&older_acks);
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] after_newest = acknowledged_version - newest;
+    wire doubted = known && after_newest[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1] && !(&older_acks);
     wire [ROW_BITS-1:0] after_ack = doubted ? {known, newest, older_acks + 4'd1, {COUNT_BITS{1'b0}}}
                                   : {1'b1, acknowledged_version, {(2 * COUNT_BITS){1'b0}}};
     wire [ROW_BITS-1:0] after_update = !of_stale ? {known, newest, older_acks, {COUNT_BITS{1'b0}}}

@@ -160,8 +160,8 @@ module olaf_queue #(
 
     // The newest versions of weights.
     wire [INDEX_BITS-1:0] fetched;
-    wire [`OLAF_OLAF_POLICY_WIDTH-1:0] newest;
-    wire [`OLAF_OLAF_POLICY_WIDTH:0]   get_newest;
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] newest;
+    wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH:0]   get_newest;
     wire         newest_known, learning, forget;
     wire         completed = committed && accumulates && completes;
     reg  [SLOT_BITS:0]     accumulating;
@@ -387,7 +387,7 @@ module olaf_queue #(
     olaf_newest #(.INDEX_BITS(INDEX_BITS)) newest_table (
         .clk(aclk), .rst(queue_rst), .clearing(clearing), .clearing_index(clearing_step[INDEX_BITS-1:0]),
         .acknowledge(acknowledges),
-        .acknowledged(in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS]), .version(`OLAF_OLAF_POLICY_VALUE(in_data)),
+        .acknowledged(in_user[`OLAF_TUSER_INDEX_LOW +: INDEX_BITS]), .version(`OLAF_OLAF_WEIGHTS_VERSION_VALUE(in_data)),
         .judge(judges), .judged(commit_index), .stale(was_stale), .learning(learning),
         .command(command_acts), .command_index(command_index), .forget(forget),
         .index(fetched), .known(newest_known), .newest(newest)

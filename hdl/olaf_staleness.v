@@ -5,8 +5,8 @@
 module olaf_staleness (
     input  wire        enable,
     input  wire        aggregated,   // it was weighed where its constituents came in
-    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] staleness,
-    input  wire [`OLAF_OLAF_POLICY_WIDTH-1:0] bound,
+    input  wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] staleness,
+    input  wire [`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1:0] bound,
     input  wire [63:0] shifts,       // one for each length of the staleness in bits, 0 … 15
     output wire        weighs,       // it is one that the rule is for
     output wire        drops,
@@ -16,7 +16,7 @@ module olaf_staleness (
     integer   length;
     always @* begin
         entry = shifts[3:0];
-        for (length = 1; length < `OLAF_OLAF_POLICY_WIDTH; length = length + 1)
+        for (length = 1; length < `OLAF_OLAF_WEIGHTS_VERSION_WIDTH; length = length + 1)
             if (staleness[length-1]) entry = shifts[4*length +: 4];
     end
 

@@ -91,7 +91,7 @@ header olaf_t {
     bit<32> reward;
     bit<48> gen_time;
     bit<16> segment;
-    bit<16> policy;
+    bit<16> weights_version;
 }
 
 // Queue status, inserted after the Olaf header of an ACK by VNP4₂.

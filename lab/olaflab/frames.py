@@ -30,7 +30,7 @@ class OlafFrame:
     status: Values | None = None
     epoch: int = 0
     segment: int = 0
-    policy: int = 0
+    weights_version: int = 0
 
     def encode(self) -> bytes:
         """The whole Ethernet frame."""
@@ -46,7 +46,7 @@ class OlafFrame:
             "reward": float_bits(self.reward),
             "gen_time": self.gen_time % layouts.TIMES,
             "segment": self.segment,
-            "policy": self.policy,
+            "weights_version": self.weights_version,
         }
         body = pack(layouts.OLAF, olaf) + status + payload
         return Datagram(self.source, self.destination, body).encode()
@@ -81,5 +81,5 @@ class OlafFrame:
             status=status,
             epoch=olaf["epoch"],
             segment=olaf["segment"],
-            policy=olaf["policy"],
+            weights_version=olaf["weights_version"],
         )

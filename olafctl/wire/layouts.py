@@ -205,7 +205,7 @@ OLAF = Layout(
             "flags",
             4,
             "bit 0 AGGREGATED, bit 1 STATUS (a status header follows), "
-            "bit 2 SUMMED (of an update: policy is a sum), bit 3 DELTA (weights for players)",
+            "bit 2 SUMMED (of an update: weights_version is a sum), bit 3 DELTA (weights for players)",
         ),
         Field("count", 16, "worker updates merged into this frame; 1 from a worker"),
         Field(
@@ -218,11 +218,25 @@ OLAF = Layout(
         Field("gen_time", 48, "ns modulo 2^48, when the newest constituent was generated"),
         Field("segment", 16, "which block of the model this frame carries, from 0"),
         Field(
-            "policy",
+            "weights_version",
             16,
             "version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED "
             "the sum of the versions of all constituents instead; in an ACK, of those it carries",
         ),
+    ),
+)
+
+# The same bytes as the Olaf header, so that engines forward it like other traffic.
+INIT = Layout(
+    "init",
+    "The Olaf header of an INIT without DELTA: how a model is divided; its segment's weights may follow",
+    (
+        *OLAF.fields[:4],
+        Field("segments", 16, "that the model is divided into; 0 from a server without a model"),
+        Field("values", 32, "the model's length in values; 0 from a server without a model"),
+        Field("reserved", 80, "0"),
+        OLAF.field("segment"),
+        Field("weights_version", 16, "version, modulo 2^16, of the weights that follow"),
     ),
 )
 

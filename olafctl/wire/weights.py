@@ -3,7 +3,8 @@
 A DELTA frame is an Olaf header, the engine's status header, ``DELTA`` and a payload that decodes alone. To
 the engine it is an ACK, which it copies to the whole cluster; a copy for one player alone has frame type
 INIT, which the engine forwards. In the Olaf header ``seq`` is the frame's number in its issue, from 0,
-``segment`` the shard, ``policy`` the version modulo 2^16, and ``gen_time`` when the version was published.
+``segment`` the shard, ``weights_version`` the version modulo 2^16, and ``gen_time`` when the version was
+published.
 """
 
 from enum import IntEnum

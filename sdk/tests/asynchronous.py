@@ -30,7 +30,7 @@ class Index:
     def __init__(self, threshold: int, number: int = 0) -> None:
         self.threshold, self.number = threshold, number
         self.windows: dict[object, tuple[int, int]] = {}
-        self.count = self.policy = 0
+        self.count = self.weights_version = 0
         self.total: Vector | None = None
 
     def contribute(
@@ -51,7 +51,7 @@ class Index:
         )
         self.total = values.copy() if self.total is None else self.total + values
         self.count += header.count
-        self.policy += header.policy
+        self.weights_version += header.weights_version
         if self.count < self.threshold:
             return None
         self.number = (self.number + 1) % (1 << 32)
@@ -66,10 +66,10 @@ class Index:
             header.reward,
             header.gen_time,
             header.segment,
-            self.policy % (1 << 16),
+            self.weights_version % (1 << 16),
         )
         frame = left.pack() + bytes(payload(self.total))
-        self.count, self.policy, self.total = 0, 0, None
+        self.count, self.weights_version, self.total = 0, 0, None
         return frame
 
 

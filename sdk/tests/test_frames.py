@@ -95,12 +95,12 @@ def test_a_run_is_what_its_frames_are_one_by_one(first: int, count: int, version
     ]
     assert [bytes(datagram) for datagram in run] == alone
     assert [bytes(piece.data) for piece in frames.together(run)] == [b"".join(alone)]
-    assert frames.policies(run) == policies
+    assert frames.weights_versions(run) == policies
     assert np.array_equal(frames.Reader().values(run, wire.OLAF_BYTES), weights[place])
 
 
 def test_fields_that_differ_by_segment_end_the_header() -> None:
-    assert wire.OLAF_SEGMENT_AT + 2 == wire.OLAF_POLICY_AT == wire.OLAF_BYTES - 2
+    assert wire.OLAF_SEGMENT_AT + 2 == wire.OLAF_WEIGHTS_VERSION_AT == wire.OLAF_BYTES - 2
 
 
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=6), st.integers(1, 50))
@@ -134,7 +134,7 @@ def bursts(draw: st.DrawFn, kind: int) -> list[bytes]:
         if draw(st.integers(0, 9)) == 0:
             weights[draw(st.integers(0, VALUES - 1))] = np.inf
         for segment in range(first, draw(st.integers(first, 6))):
-            head.segment, head.policy = segment, draw(st.sampled_from([1, 1, 2, 40000]))
+            head.segment, head.weights_version = segment, draw(st.sampled_from([1, 1, 2, 40000]))
             # Every frame as long as a whole segment: the last segment's own is shorter, so it ends a burst.
             datagrams.append(head.pack() + bytes(payload(weights[segment * 5 : segment * 5 + 5])))
     if draw(st.booleans()):
@@ -217,7 +217,7 @@ def test_an_answer_has_the_weights_of_its_version(policy: PolicyMaker) -> None:
         run = frames.Writer().run(head, [0] * SEGMENTS.count, update)
         server.receive(Run(run.data, run.size), worker_address(0))
         acks, port.sent = [datagram for _, datagram in port.sent], []
-        assert [wire.Olaf.unpack(ack).policy for ack in acks] == [seq] * SEGMENTS.count
+        assert [wire.Olaf.unpack(ack).weights_version for ack in acks] == [seq] * SEGMENTS.count
         values = np.frombuffer(b"".join(ack[wire.OLAF_BYTES :] for ack in acks), "<f4")
         assert values.tolist() == [seq] * VALUES
 

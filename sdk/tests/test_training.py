@@ -211,7 +211,7 @@ def test_held_parts_carry_their_oldest_version() -> None:
     def watch(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
         header = wire.Olaf.unpack(datagram)
         if header.frame_type == wire.FrameType.UPDATE:
-            seen.append(header.policy)
+            seen.append(header.weights_version)
         return [datagram]
 
     lab = Lab(10, workers=2, medium=Tap(watch))

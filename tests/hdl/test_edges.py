@@ -257,21 +257,24 @@ def test_after_power_up_the_tables_are_cleared_without_a_reset(tmp_path: Path) -
 
 
 def test_generation_times_and_policies_wrap(queue: QueueModel) -> None:
-    """Serial-number arithmetic: across the wrap the later time is the newer, the earlier policy the older."""
+    """Serial-number arithmetic: across the wrap the later time is newer, the earlier version older."""
     last = (1 << 48) - 1
     assert (
         waiting(
             queue,
-            update(3, 1, gradients(1), gen_time=last, policy=2, seq=1, segment=4),
-            update(3, 2, gradients(1), gen_time=0, policy=65534, seq=2, segment=4),
-            update(4, 1, gradients(1), gen_time=0, policy=65534, seq=1),
-            update(4, 2, gradients(1), gen_time=last, policy=2, seq=2),
+            update(3, 1, gradients(1), gen_time=last, weights_version=2, seq=1, segment=4),
+            update(3, 2, gradients(1), gen_time=0, weights_version=65534, seq=2, segment=4),
+            update(4, 1, gradients(1), gen_time=0, weights_version=65534, seq=1),
+            update(4, 2, gradients(1), gen_time=last, weights_version=2, seq=2),
         )["merged"]
         == 2
     )
     queue.registers.write("hold", 0)
     headers = [unpack(layouts.OLAF, left.frame[_OLAF_AT:]) for left in settled(queue)]
-    assert [(one["gen_time"], one["policy"], one["seq"]) for one in headers] == [(0, 65534, 2), (0, 65534, 1)]
+    assert [(one["gen_time"], one["weights_version"], one["seq"]) for one in headers] == [
+        (0, 65534, 2),
+        (0, 65534, 1),
+    ]
 
 
 def test_frames_that_the_queue_does_not_know_pass_by(queue: QueueModel) -> None:

@@ -55,16 +55,16 @@ def rounds_of(queue: QueueModel) -> QueueModel:
 
 def test_a_round_leaves_once_as_the_sum_of_its_members(rounds_of: QueueModel) -> None:
     frames = [
-        contribution(0, value=1.5, gen_time=10, reward=0x3F800000, policy=7),
-        contribution(1, value=2.0, gen_time=30, reward=0x40000000, policy=5, segment=2),
-        contribution(2, value=4.0, gen_time=20, reward=0x3F000000, policy=6),
+        contribution(0, value=1.5, gen_time=10, reward=0x3F800000, weights_version=7),
+        contribution(1, value=2.0, gen_time=30, reward=0x40000000, weights_version=5, segment=2),
+        contribution(2, value=4.0, gen_time=20, reward=0x3F000000, weights_version=6),
     ]
     assert send(rounds_of, *frames[:2]) == []
     (left,) = send(rounds_of, frames[2])
     assert left.frame[GRADIENT_OFFSET:] == gradients(7.5)
     assert olaf(left) == {
         **{"version": 1, "frame_type": 1, "epoch": 0, "flags": Flag.AGGREGATED, "count": 3, "seq": 1},
-        **{"reward": 0x40000000, "gen_time": 30, "segment": 2, "policy": 5},
+        **{"reward": 0x40000000, "gen_time": 30, "segment": 2, "weights_version": 5},
     }
     assert (left.sidecar.kind, left.sidecar.index, left.sidecar.member) == (Kind.RESULT, INDEX, 1)
     shown = rounds_of.registers.read_all()

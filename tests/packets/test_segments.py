@@ -15,7 +15,7 @@ def test_each_segment_is_merged_by_itself(live: Live) -> None:
     first, second = cluster.workers[:2]
     values = {(w, s): gradient(10 * w + s, 60) for w in (0, 1) for s in (0, 1)}
     frames = [
-        (worker, update(live, worker, values[number, segment], segment=segment, policy=40 - number))
+        (worker, update(live, worker, values[number, segment], segment=segment, weights_version=40 - number))
         for segment in (0, 1)
         for number, worker in enumerate((first, second))
     ]
@@ -26,7 +26,7 @@ def test_each_segment_is_merged_by_itself(live: Live) -> None:
     for segment, frame in enumerate(got):
         assert frame.values.tobytes() == (values[0, segment] + values[1, segment]).tobytes()
         assert (frame.olaf.count, frame.olaf.epoch) == (2, cluster.epoch)
-        assert frame.olaf.policy == 39  # the oldest constituent's
+        assert frame.olaf.weights_version == 39  # the oldest constituent's
     assert (counted["appended"], counted["merged"]) == (2, 2)
 
 

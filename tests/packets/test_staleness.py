@@ -38,21 +38,25 @@ def test_an_update_weighs_by_its_staleness(live: Live, behind: int, weight: floa
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        inform(live, worker, policy=NEWEST)
+        inform(live, worker, weights_version=NEWEST)
         [got] = at(
-            live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - behind))), live.server
+            live.exchange((worker, update(live, worker, gradient(2), weights_version=NEWEST - behind))),
+            live.server,
         )
     assert got.values.tobytes() == (gradient(2) * np.float32(weight)).tobytes()
-    assert (got.olaf.flags, got.olaf.count, got.olaf.policy) == (Flag.AGGREGATED, 1, NEWEST - behind)
+    assert (got.olaf.flags, got.olaf.count, got.olaf.weights_version) == (Flag.AGGREGATED, 1, NEWEST - behind)
 
 
 def test_an_update_beyond_the_bound_is_dropped_and_counted(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        inform(live, worker, policy=NEWEST)
+        inform(live, worker, weights_version=NEWEST)
         with live.counting() as counted:
-            assert live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST - BOUND - 1))) == {}
+            assert (
+                live.exchange((worker, update(live, worker, gradient(2), weights_version=NEWEST - BOUND - 1)))
+                == {}
+            )
     assert counted["dropped_stale"] == 1
 
 
@@ -60,11 +64,11 @@ def test_updates_are_weighed_before_they_are_added(live: Live) -> None:
     needs(live, workers=2)
     first, second = live.cluster(2).workers[:2]
     with ruled(live):
-        inform(live, first, policy=NEWEST)
+        inform(live, first, weights_version=NEWEST)
         with live.held():
             live.exchange(
-                (first, update(live, first, gradient(3), policy=NEWEST - 5)),
-                (second, update(live, second, gradient(4), policy=NEWEST - 2)),
+                (first, update(live, first, gradient(3), weights_version=NEWEST - 5)),
+                (second, update(live, second, gradient(4), weights_version=NEWEST - 2)),
             )
         [got] = at(live.arrivals(), live.server)
     weighed = gradient(3) * np.float32(0.25) + gradient(4) * np.float32(0.5)
@@ -86,8 +90,8 @@ def test_what_an_engine_has_weighed_is_not_weighed_again(tree: Live) -> None:
                 changed = {"stale_enable": 1, "stale_bound": 6 if name != names[0] else 2}
                 settings = type(old.settings)(**{**vars(old.settings), **changed})
                 tree.queues[name].configure(cluster.first, cluster.first, settings)
-            inform(tree, worker, policy=NEWEST)
-            sent = update(tree, worker, gradient(2), policy=NEWEST - 5)
+            inform(tree, worker, weights_version=NEWEST)
+            sent = update(tree, worker, gradient(2), weights_version=NEWEST - 5)
             [got] = at(tree.exchange((worker, sent)), tree.server)
         finally:
             for name in names:
@@ -103,8 +107,10 @@ def test_each_segment_has_versions_of_its_own(live: Live) -> None:
         pytest.skip("needs a cluster of several segments")
     worker = cluster.workers[0]
     with ruled(live):
-        inform(live, worker, policy=NEWEST, segment=1)
-        frames = [update(live, worker, gradient(2), policy=NEWEST - 20, segment=each) for each in (0, 1)]
+        inform(live, worker, weights_version=NEWEST, segment=1)
+        frames = [
+            update(live, worker, gradient(2), weights_version=NEWEST - 20, segment=each) for each in (0, 1)
+        ]
         with live.counting() as counted:
             [got] = at(live.exchange(*((worker, frame) for frame in frames)), live.server)
     assert (got.olaf.segment, counted["dropped_stale"]) == (0, 1)
@@ -116,8 +122,8 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        inform(live, worker, policy=NEWEST)
-        forged = {"policy": NEWEST + 5000}
+        inform(live, worker, weights_version=NEWEST)
+        forged = {"weights_version": NEWEST + 5000}
         if forgery == "port":
             for port in other_ports(live, live.server.port):
                 live.send_at(port, ack(live, worker, gradient(6), **forged))
@@ -126,7 +132,10 @@ def test_a_forged_ack_teaches_no_version(live: Live, forgery: str) -> None:
             live.send(live.server, ack(live, worker, gradient(6), epoch=other, **forged))
         assert live.arrivals() == {}
         with live.counting() as counted:
-            [got] = at(live.exchange((worker, update(live, worker, gradient(2), policy=NEWEST))), live.server)
+            [got] = at(
+                live.exchange((worker, update(live, worker, gradient(2), weights_version=NEWEST))),
+                live.server,
+            )
     assert (got.values.tobytes(), counted["dropped_stale"]) == (gradient(2).tobytes(), 0)
 
 
@@ -135,10 +144,10 @@ def test_after_silence_updates_pass_again(live: Live) -> None:
     needs(live)
     worker = live.cluster(1).workers[0]
     with ruled(live):
-        inform(live, worker, policy=NEWEST)
+        inform(live, worker, weights_version=NEWEST)
         for seq in range(16):
-            stale = update(live, worker, gradient(2), seq=seq, policy=NEWEST - 50)
+            stale = update(live, worker, gradient(2), seq=seq, weights_version=NEWEST - 50)
             assert live.exchange((worker, stale)) == {}
-        again = update(live, worker, gradient(2), seq=17, policy=NEWEST - 50)
+        again = update(live, worker, gradient(2), seq=17, weights_version=NEWEST - 50)
         [got] = at(live.exchange((worker, again)), live.server)
     assert got.values.tobytes() == gradient(2).tobytes()

@@ -61,7 +61,7 @@ def test_two_workers_of_a_cluster_are_summed(queue: QueueModel) -> None:
     assert left.frame[64:] == gradients(1.75, 6)
     assert olaf(left.frame) == {
         **{"version": 1, "frame_type": 1, "epoch": 0, "flags": Flag.AGGREGATED, "count": 2, "seq": 7},
-        **{"gen_time": 90, "reward": bits(5), "segment": 0, "policy": 0},
+        **{"gen_time": 90, "reward": bits(5), "segment": 0, "weights_version": 0},
     }
     assert left.sidecar.src == 11
 

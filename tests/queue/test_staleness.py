@@ -33,7 +33,7 @@ WORDS = (
 
 
 def ack_of(version: int, index: int = 0, kind: int = Kind.ACK) -> Frame:
-    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, policy=version % 65536)
+    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, weights_version=version % 65536)
     return Sidecar(len(frame), kind=kind, index=sidecar.index), frame
 
 
@@ -46,7 +46,7 @@ def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = Kind.ACK) -> 
 def sent(queue: AnyQueue, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
     """What leaves of an update of these words; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
-    queue.offer(*update(0, 1, payload, policy=version % 65536, flags=flags))
+    queue.offer(*update(0, 1, payload, weights_version=version % 65536, flags=flags))
     queue.settle(LIMIT)
     left = list(queue.take())
     return np.frombuffer(left[0].frame[64:], "<u4").tolist() if left else None
@@ -102,7 +102,7 @@ def test_a_sum_is_neither_dropped_nor_weighed(new_queue: NewQueue) -> None:
 
 def test_what_is_weighed_says_that_it_is(new_queue: NewQueue) -> None:
     queue = ruled(new_queue)
-    queue.offer(*update(0, 1, bytes(64), policy=NEWEST, flags=Flag.SUMMED, headers=b"\xff" * 42))
+    queue.offer(*update(0, 1, bytes(64), weights_version=NEWEST, flags=Flag.SUMMED, headers=b"\xff" * 42))
     queue.settle(LIMIT)
     (left,) = queue.take()
     assert (olaf(left.frame)["flags"], left.frame[40:42]) == (Flag.SUMMED | Flag.AGGREGATED, bytes(2))
@@ -161,7 +161,7 @@ def straggle() -> Iterator[Frame]:
         version = number // ACK_EVERY + 100
         if number % ACK_EVERY == 0:
             yield ack_of(version)
-        yield update(0, 1, bytes(4), policy=version - BEHIND * (number % 2 == 0))
+        yield update(0, 1, bytes(4), weights_version=version - BEHIND * (number % 2 == 0))
 
 
 @pytest.mark.parametrize("build", [build_queue, build_software_queue])
@@ -194,12 +194,12 @@ def test_an_update_that_passes_ends_the_row(new_queue: NewQueue) -> None:
         ack(queue, NEWEST)
         queue.registers.write("hold", 1)
         for index in range(SMALL.slots):
-            queue.offer(*update(index, 1, bytes(4), policy=NEWEST, reward=0x40000000))
+            queue.offer(*update(index, 1, bytes(4), weights_version=NEWEST, reward=0x40000000))
         for _ in range(15):
-            queue.offer(*update(0, 1, bytes(4), policy=NEWEST - BEHIND))
-        queue.offer(*update(0, 2, bytes(4), policy=NEWEST, reward=0))
+            queue.offer(*update(0, 1, bytes(4), weights_version=NEWEST - BEHIND))
+        queue.offer(*update(0, 2, bytes(4), weights_version=NEWEST, reward=0))
         for _ in range(15):
-            queue.offer(*update(0, 1, bytes(4), policy=NEWEST - BEHIND))
+            queue.offer(*update(0, 1, bytes(4), weights_version=NEWEST - BEHIND))
         queue.settle(LIMIT)
         shown = queue.registers.read_all()
         assert shown["dropped_full" if mode is Mode.FIFO else "dropped_reward"] == 1

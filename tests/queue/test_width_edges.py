@@ -133,16 +133,18 @@ def test_times_and_policies_that_differ_in_one_bit_are_in_order(queue: QueueMode
         for time in ((base + (1 << bit)) % 2**48, (base - (1 << bit)) % 2**48):
             queue.reset()
             queue.registers.write("hold", 1)
-            policy = (base + (1 << bit % 15)) % 2**16
-            queue.offer(*update(INDEX, 1, gradients(1), gen_time=base, policy=base % 2**16, seq=1))
-            queue.offer(*update(INDEX, 2, gradients(1), gen_time=time, policy=policy, seq=2))
+            weights_version = (base + (1 << bit % 15)) % 2**16
+            queue.offer(*update(INDEX, 1, gradients(1), gen_time=base, weights_version=base % 2**16, seq=1))
+            queue.offer(
+                *update(INDEX, 2, gradients(1), gen_time=time, weights_version=weights_version, seq=2)
+            )
             queue.settle(LIMIT)
             queue.registers.write("hold", 0)
             queue.settle(LIMIT)
             (left,) = queue.take()
             headers.append(unpack(layouts.OLAF, left.frame[64 - layouts.OLAF.size :]))
         assert [header["seq"] for header in headers] == ([1, 1] if bit == 47 else [2, 1])
-        assert [header["policy"] for header in headers] == [base % 2**16] * 2
+        assert [header["weights_version"] for header in headers] == [base % 2**16] * 2
 
 
 @pytest.mark.parametrize("bit", range(16))

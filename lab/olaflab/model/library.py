@@ -54,7 +54,7 @@ UPDATE = _layout(
     ("count", "u2"),
     ("aggregated", "u1"),
     ("contributors", "u4"),
-    ("policy", "u2"),
+    ("weights_version", "u2"),
     ("summed", "u1"),
 )
 ENGINE = _layout(

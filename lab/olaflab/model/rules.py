@@ -25,7 +25,7 @@ class Update:
     reward: int = 0
     """The bits of a binary32."""
     count: int = 1
-    policy: int = 0
+    weights_version: int = 0
     """Version of the oldest constituent's weights, modulo 2**16; ``summed``, the sum of all constituents'."""
     aggregated: bool = False
     summed: bool = False

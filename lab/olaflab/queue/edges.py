@@ -95,9 +95,9 @@ def commands_beside_acks(comparison: Comparison, geometry: Geometry, pick: rando
 
 
 def _update(index: int, version: int) -> Frame:
-    return update(index, 1, bytes(4), policy=version % (1 << 16))
+    return update(index, 1, bytes(4), weights_version=version % (1 << 16))
 
 
 def _ack(index: int, version: int) -> Frame:
-    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, policy=version % (1 << 16))
+    sidecar, frame = update(index, 0, b"", kind=FrameType.ACK, weights_version=version % (1 << 16))
     return Sidecar(len(frame), kind=Kind.ACK, index=sidecar.index), frame

@@ -160,16 +160,18 @@ def _stale(size: int) -> Iterator[Frame]:
     pick = Random(size)
     for sent, (sidecar, frame) in enumerate(_supply(size, MIXES[1])):
         version = sent // CLUSTERS
-        policy = (version - pick.randrange(10)) % (1 << 16)
-        yield sidecar, _with_policy(frame, policy)
+        weights_version = (version - pick.randrange(10)) % (1 << 16)
+        yield sidecar, _with_weights_version(frame, weights_version)
         if sent % CLUSTERS == 0:
-            of, ack = update(version % CLUSTERS, 0, b"", kind=FrameType.ACK, policy=version % (1 << 16))
+            of, ack = update(
+                version % CLUSTERS, 0, b"", kind=FrameType.ACK, weights_version=version % (1 << 16)
+            )
             yield replace(of, kind=Kind.ACK), ack
 
 
-def _with_policy(frame: bytes, policy: int) -> bytes:
+def _with_weights_version(frame: bytes, weights_version: int) -> bytes:
     """The frame with another version in its header."""
-    return with_fields(frame[:GRADIENT_OFFSET], policy=policy) + frame[GRADIENT_OFFSET:]
+    return with_fields(frame[:GRADIENT_OFFSET], weights_version=weights_version) + frame[GRADIENT_OFFSET:]
 
 
 def _segments(size: int) -> Iterator[Frame]:

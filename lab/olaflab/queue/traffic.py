@@ -61,7 +61,7 @@ def update(
     kind: int = FrameType.UPDATE,
     epoch: int = 0,
     segment: int = 0,
-    policy: int = 0,
+    weights_version: int = 0,
     member: int = 0,
     cluster: int = 0,
     udp_length: int | None = None,
@@ -77,7 +77,13 @@ def update(
         layouts.OLAF,
         {
             **{"version": version, "frame_type": kind, "epoch": epoch, "flags": flags, "count": count},
-            **{"seq": seq, "reward": reward, "gen_time": gen_time, "segment": segment, "policy": policy},
+            **{
+                "seq": seq,
+                "reward": reward,
+                "gen_time": gen_time,
+                "segment": segment,
+                "weights_version": weights_version,
+            },
         },
     )
     true_length = layouts.UDP.size + len(olaf) + len(gradients)
@@ -199,7 +205,7 @@ class Traffic:
             "seq": self._number(of, member) if self._numbered else self._round(of),
             "reward": self._reward(),
             "gen_time": (self._time - pick.choice((0, 0, 0, 1, 5, 1 << 40, 1 << 47))) % (1 << 48),
-            "policy": self._version(),
+            "weights_version": self._version(),
             "count": pick.choice((0, 2, 2, 7, 30000, 65535)) if pick.random() < 0.1 else 1,
             "flags": (Flag.AGGREGATED if aggregated else 0)
             | (pick.choice((0, 8)) if aggregated else 0)
@@ -244,7 +250,7 @@ class Traffic:
         sidecar, frame = update(
             *(index, pick.getrandbits(32), pick.randbytes(pick.choice((0, 0, 4, 400)))),
             kind=FrameType.ACK,
-            policy=version % (1 << 16),
+            weights_version=version % (1 << 16),
             headers=pick.randbytes(_UDP_END),
         )
         return replace(sidecar, kind=Kind.ACK), frame

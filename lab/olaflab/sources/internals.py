@@ -33,8 +33,8 @@ KEPT = Layout(
         _from(OLAF, "reward"),
         Field("key", OLAF.field("reward").bits, "the reward as an unsigned number in the same order"),
         _from(OLAF, "gen_time"),
-        _from(OLAF, "policy"),
-        Field("summed", 1, "policy is the sum of all constituents' versions"),
+        _from(OLAF, "weights_version"),
+        Field("summed", 1, "weights_version is the sum of all constituents' versions"),
         _from(TUSER, "size"),
     ),
 )
@@ -45,8 +45,8 @@ PATCH = Layout(
     (
         _from(OLAF, "count"),
         _from(OLAF, "reward"),
-        _from(OLAF, "policy"),
-        Field("summed", 1, "policy is the sum of all constituents' versions"),
+        _from(OLAF, "weights_version"),
+        Field("summed", 1, "weights_version is the sum of all constituents' versions"),
         _from(OLAF, "seq"),
         Field("numbered", 1, "it gets seq too"),
     ),
@@ -101,7 +101,9 @@ SETTINGS = Layout(
         Field("reward_enable", 1, "the reward rule applies"),
         _from(OLAF, "reward", "rewards that differ by no more are comparable", "reward_threshold"),
         Field("stale_enable", 1, "the staleness rule applies"),
-        _from(OLAF, "policy", "the greatest staleness of an update that is not dropped", "stale_bound"),
+        _from(
+            OLAF, "weights_version", "the greatest staleness of an update that is not dropped", "stale_bound"
+        ),
     ),
 )
 

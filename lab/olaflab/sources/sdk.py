@@ -31,7 +31,7 @@ Group = tuple[Field, ...]
 
 _FLOATS = frozenset({"reward"})
 _CODES = {8: "B", 16: "H", 32: "I", 64: "Q"}
-_PER_SEGMENT = ("segment", "policy")
+_PER_SEGMENT = ("segment", "weights_version")
 """What differs between the segments of one update; their places let the SDK write many headers at once."""
 _WIDEST_INTEGER = 64
 _WIDEST_LINE = 100
@@ -74,7 +74,7 @@ def wire() -> str:
             *map(_enum, enums),
             _header(OLAF),
             *(f"OLAF_{name.upper()}_AT = {_place(OLAF, name)}\n" for name in _PER_SEGMENT),
-            *map(_header, (layouts.STATUS, *control.ALL, *members.ALL, *weights.ALL)),
+            *map(_header, (layouts.INIT, layouts.STATUS, *control.ALL, *members.ALL, *weights.ALL)),
         )
     )
 

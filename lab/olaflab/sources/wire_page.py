@@ -37,7 +37,7 @@ def page() -> str:
         f"UDP port {layouts.UDP_PORT} by default, version {layouts.VERSION}. Headers are in network byte "
         "order; gradients are little-endian binary32 and start at byte "
         f"{layouts.GRADIENT_OFFSET} of the frame, {layouts.LANES} to a {layouts.BEAT_BYTES}-byte beat.\n",
-        *(_section(layout, layout.name, "##") for layout in layouts.ALL),
+        *(_section(layout, layout.name, "##") for layout in (*layouts.ALL, layouts.INIT)),
         _control(),
         _members(),
         _weights(),
@@ -131,9 +131,9 @@ def _weights() -> str:
 ## Weights to players
 
 An ACK with the flag DELTA carries a part of a version of the weights: the Olaf header, the status, the
-delta header and a payload. `seq` is the frame's number in its issue, `segment` the shard, `policy` the
-version modulo 2^16, and `gen_time` when it was published. To one player alone the same goes with frame type
-INIT. Payloads are little-endian:
+delta header and a payload. `seq` is the frame's number in its issue, `segment` the shard, `weights_version`
+the version modulo 2^16, and `gen_time` when it was published. To one player alone the same goes with frame
+type INIT. Payloads are little-endian:
 
 - full: n elements, neighbours from `first` on.
 - set: n gaps, then n elements. A gap is the elements from the one before, 0 of the first, in one byte; 255

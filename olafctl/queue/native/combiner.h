@@ -131,7 +131,7 @@ class Combiner {
         if (user.index >= geometry_.indices || length < OLAF_GRADIENTS_AT) return;
         olaf_header header;
         olaf_header_read(&header, frame + OLAF_HEADER_AT);
-        timed.queue.Acknowledged(user.index, header.policy);
+        timed.queue.Acknowledged(user.index, header.weights_version);
     }
 
     // What becomes of a partial sum by a command.
@@ -151,7 +151,7 @@ class Combiner {
             header.count = update.count;
             header.seq = update.seq;
             header.reward = update.reward;
-            header.policy = update.versions.policy;
+            header.weights_version = update.versions.weights_version;
             olaf_header_write(&header, frame + OLAF_HEADER_AT);
             // The payload differs, so its UDP checksum must not be checked any more.
             frame[OLAF_UDP_CHECKSUM_AT] = frame[OLAF_UDP_CHECKSUM_AT + 1] = 0;
@@ -227,7 +227,7 @@ class Combiner {
                    header.reward,
                    user.size,
                    header.count,
-                   {header.policy, (header.flags & OLAF_FLAG_SUMMED) != 0},
+                   {header.weights_version, (header.flags & OLAF_FLAG_SUMMED) != 0},
                    static_cast<std::uint8_t>(header.flags & OLAF_FLAG_AGGREGATED),
                    timed.queue.Sums(user.index),
                    false,

@@ -140,7 +140,8 @@ template <typename Update> class BasicQueue {
         after_locked_ = false;
         // What is aggregated was weighed where its constituents came in.
         weighs_ = setting.stale_rule && !update.aggregated;
-        const std::uint16_t staleness = weighs_ ? newest_[update.index].Behind(update.versions.policy) : 0;
+        const std::uint16_t staleness =
+            weighs_ ? newest_[update.index].Behind(update.versions.weights_version) : 0;
         shift_ = weighs_ ? shifts_.Of(staleness) : 0;
         if (weighs_) arriving_.update.Weigh();
         disposition_ = setting.halted                               ? Disposition::kDroppedHalted

@@ -25,13 +25,13 @@ typedef struct {
     uint8_t version;  // 1
     uint8_t frame_type;  // 1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)
     uint8_t epoch;  // job epoch, given at Join; frames of another epoch are refused
-    uint8_t flags;  // bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: policy is a sum), bit 3 DELTA (weights for players)
+    uint8_t flags;  // bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: weights_version is a sum), bit 3 DELTA (weights for players)
     uint16_t count;  // worker updates merged into this frame; 1 from a worker
     uint32_t seq;  // the newest constituent's sequence number at its worker; the round in iswitch mode; in iswitch-async mode the number of a member's contribution or of a result
     uint32_t reward;  // binary32 mean episode reward; of a merged frame the highest
     uint64_t gen_time;  // ns modulo 2^48, when the newest constituent was generated
     uint16_t segment;  // which block of the model this frame carries, from 0
-    uint16_t policy;  // version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED the sum of the versions of all constituents instead; in an ACK, of those it carries
+    uint16_t weights_version;  // version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED the sum of the versions of all constituents instead; in an ACK, of those it carries
 } olaf_header;
 
 static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {
@@ -44,7 +44,7 @@ static inline void olaf_header_read(olaf_header *header, const uint8_t *bytes) {
     header->reward = (uint32_t)((uint64_t)bytes[8] << 24 | (uint64_t)bytes[9] << 16 | (uint64_t)bytes[10] << 8 | (uint64_t)bytes[11] << 0);
     header->gen_time = (uint64_t)((uint64_t)bytes[12] << 40 | (uint64_t)bytes[13] << 32 | (uint64_t)bytes[14] << 24 | (uint64_t)bytes[15] << 16 | (uint64_t)bytes[16] << 8 | (uint64_t)bytes[17] << 0);
     header->segment = (uint16_t)((uint64_t)bytes[18] << 8 | (uint64_t)bytes[19] << 0);
-    header->policy = (uint16_t)((uint64_t)bytes[20] << 8 | (uint64_t)bytes[21] << 0);
+    header->weights_version = (uint16_t)((uint64_t)bytes[20] << 8 | (uint64_t)bytes[21] << 0);
 }
 
 static inline void olaf_header_write(const olaf_header *header, uint8_t *bytes) {
@@ -70,6 +70,6 @@ static inline void olaf_header_write(const olaf_header *header, uint8_t *bytes) 
     bytes[17] = (uint8_t)(header->gen_time >> 0);
     bytes[18] = (uint8_t)(header->segment >> 8);
     bytes[19] = (uint8_t)(header->segment >> 0);
-    bytes[20] = (uint8_t)(header->policy >> 8);
-    bytes[21] = (uint8_t)(header->policy >> 0);
+    bytes[20] = (uint8_t)(header->weights_version >> 8);
+    bytes[21] = (uint8_t)(header->weights_version >> 0);
 }

@@ -8,7 +8,6 @@ gradient of zeros and a reward of -∞, which no reward gate lets pass and no ru
 from __future__ import annotations
 
 import socket
-import struct
 import time
 from collections.abc import Generator, Iterator
 from contextlib import suppress
@@ -27,16 +26,11 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class Answer:
-    """A frame that came back."""
+    """An ACK that came back."""
 
     header: wire.Olaf
     status: wire.OlafStatus | None
     """Where an engine put one in."""
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether the server has a model, by its INIT."""
-        return (self.header.seq, self.header.count) != (0, 0)
 
 
 @dataclass(frozen=True)
@@ -70,17 +64,21 @@ class Prober:
     def close(self) -> None:
         self._socket.close()
 
-    def ask(self, epochs: list[int]) -> Answer | Silence:
+    def ask(self, epochs: list[int]) -> wire.Init | Silence:
         """Ask for the weights of segment 0, once in each of ``epochs``, until one is answered."""
-        datagrams = [_header(wire.FrameType.INIT, epoch, seq=1) for epoch in epochs]
-        return self._exchange(datagrams, wire.FrameType.INIT)
+        received = self._exchange([_question(epoch) for epoch in epochs], wire.FrameType.INIT)
+        return received if isinstance(received, Silence) else wire.Init.unpack(received)
 
     def update(self, epoch: int, segments: Segments) -> Answer | Silence:
         """Send an update of zeros for segment 0, until an ACK comes."""
-        header = _header(wire.FrameType.UPDATE, epoch, seq=time.monotonic_ns() & 0xFFFFFFFF)
-        return self._exchange([header + bytes(4 * segments.length(0))], wire.FrameType.ACK)
+        received = self._exchange([_zeros(epoch) + bytes(4 * segments.length(0))], wire.FrameType.ACK)
+        if isinstance(received, Silence):
+            return received
+        header = wire.Olaf.unpack(received)
+        marked = header.flags & wire.Flag.STATUS and len(received) >= wire.OLAF_BYTES + wire.OLAF_STATUS_BYTES
+        return Answer(header, wire.OlafStatus.unpack(received, wire.OLAF_BYTES) if marked else None)
 
-    def _exchange(self, datagrams: list[bytes], wanted: wire.FrameType) -> Answer | Silence:
+    def _exchange(self, datagrams: list[bytes], wanted: wire.FrameType) -> bytes | Silence:
         refused = False
         for _ in range(_TRIES):
             until = time.monotonic() + self._wait / _TRIES
@@ -98,14 +96,14 @@ class Prober:
                     continue
                 except OSError:
                     continue
-                if (answer := _read(received)) is not None and answer.header.frame_type == wanted:
-                    return answer
+                if len(received) >= wire.OLAF_BYTES and received[0] == wire.VERSION << 4 | wanted:
+                    return received
         return Silence(refused)
 
 
 def examine_server(
     prober: Prober, epoch: int, segments: Segments | None, mtu: int | None
-) -> Generator[Finding, None, tuple[Answer, Segments | None] | None]:
+) -> Generator[Finding, None, tuple[wire.Init, Segments | None] | None]:
     """Whether a parameter server answers, in which epoch, and for which model.
 
     Returns its answer, if any, and the division that a worker then uses: the server's, where its segments fit
@@ -117,7 +115,7 @@ def examine_server(
         if isinstance(answer, Silence):
             yield _unanswered(answer)
             return None
-        theirs = answer.header.epoch
+        theirs = answer.epoch
         yield fault(
             "epoch",
             f"the parameter server is in epoch {theirs}, this worker in {epoch}",
@@ -137,20 +135,20 @@ def _unanswered(silence: Silence) -> Finding:
     return fault("server", *unanswered())
 
 
-def _taken_over(answer: Answer, segments: Segments | None, mtu: int | None) -> Segments | None:
-    if segments is None or mtu is None or answer.header.seq != segments.values:
+def _taken_over(answer: wire.Init, segments: Segments | None, mtu: int | None) -> Segments | None:
+    if segments is None or mtu is None or answer.values != segments.values:
         return segments
     try:
-        theirs = Segments(answer.header.seq, answer.header.count)
+        theirs = Segments(answer.values, answer.segments)
     except ValueError:
         return segments
     return theirs if theirs.size <= wire.packet_values(mtu) else segments
 
 
-def _model(answer: Answer, segments: Segments | None) -> Finding:
-    if not answer.has_weights:
+def _model(answer: wire.Init, segments: Segments | None) -> Finding:
+    if not answer.segments:
         return ok("model", "the server has no weights yet: the first worker gives it some")
-    values, count = answer.header.seq, answer.header.count
+    values, count = answer.values, answer.segments
     if segments is None:
         return ok("model", f"{values} values in {count} segments")
     if (values, count) == (segments.values, segments.count):
@@ -163,7 +161,7 @@ def _model(answer: Answer, segments: Segments | None) -> Finding:
     )
 
 
-def examine_engine(prober: Prober, server: Answer, segments: Segments | None) -> Iterator[Finding]:
+def examine_engine(prober: Prober, server: wire.Init, segments: Segments | None) -> Iterator[Finding]:
     """Whether an engine knows this worker, and its ACK comes back with the queue's status.
 
     ``server`` is what the parameter server answered before.
@@ -171,12 +169,12 @@ def examine_engine(prober: Prober, server: Answer, segments: Segments | None) ->
     if segments is None:
         yield skipped("engine", "give --values to send an update of zeros through the engine")
         return
-    if not server.has_weights:
+    if not server.segments:
         yield skipped(
             "engine", "without weights the server answers no update: begin training, then ask again"
         )
         return
-    epoch = server.header.epoch
+    epoch = server.epoch
     answer = prober.update(epoch, segments)
     if isinstance(answer, Silence):
         why, remedy = unacknowledged(epoch, prober.port)
@@ -198,7 +196,7 @@ def examine_engine(prober: Prober, server: Answer, segments: Segments | None) ->
             yield warning(
                 "queue", "the queue is full", "more slots, a faster output, or transmission control"
             )
-    if not isinstance(answer, Silence) and answer.header.policy != server.header.policy:
+    if not isinstance(answer, Silence) and answer.header.weights_version != server.weights_version:
         yield warning(
             "policy",
             "the server applied an update of zeros: it adds every worker's steps (policy plain), so that the "
@@ -208,17 +206,13 @@ def examine_engine(prober: Prober, server: Answer, segments: Segments | None) ->
         )
 
 
-def _header(kind: wire.FrameType, epoch: int, seq: int) -> bytes:
-    """Of segment 0; an INIT's ``seq`` is the model's length, here of the smallest model that there is."""
-    now = time.time_ns() % (1 << serial.TIME_BITS)
+def _question(epoch: int) -> bytes:
+    """INIT without weights, of the smallest model that exists."""
+    return wire.Init(wire.VERSION, wire.FrameType.INIT, epoch, 0, 1, 1, bytes(10), 0, 0).pack()
+
+
+def _zeros(epoch: int) -> bytes:
+    """The header of an update of segment 0."""
+    now, seq = time.time_ns() % (1 << serial.TIME_BITS), time.monotonic_ns() & 0xFFFFFFFF
+    kind = wire.FrameType.UPDATE
     return wire.Olaf(wire.VERSION, kind, epoch, 0, 1, seq, float("-inf"), now, 0, 0).pack()
-
-
-def _read(datagram: bytes) -> Answer | None:
-    try:
-        header = wire.Olaf.unpack(datagram)
-        marked = bool(header.flags & wire.Flag.STATUS)
-        status = wire.OlafStatus.unpack(datagram[wire.OLAF_BYTES :]) if marked else None
-    except struct.error:
-        return None
-    return Answer(header, status) if header.version == wire.VERSION else None

@@ -51,7 +51,7 @@ class Commit:
     """One gradient (n,) under way."""
 
     seq: int
-    policy: int
+    weights_version: int
     reward: float
     time: int
     gradient: Vector
@@ -139,7 +139,9 @@ class Commits:
     def renew(self, segment: int) -> None:
         """Give what was given to a segment under new numbers: the engine takes it a second time."""
         self.counters.renewed += len(self._kept[segment])
-        renewed = [self._made(each.gradient, each.policy, each.reward) for each in self._kept[segment]]
+        renewed = [
+            self._made(each.gradient, each.weights_version, each.reward) for each in self._kept[segment]
+        ]
         self._kept[segment].clear()
         self._kept[segment].extend(renewed)
         self._queue.extend((commit, range(segment, segment + 1)) for commit in renewed)
@@ -164,8 +166,8 @@ class Commits:
 
     def _made(self, gradient: Vector, version: int, reward: float) -> Commit:
         self._seq = (self._seq + 1) % (1 << ROUND_BITS)
-        policy, time = version % (1 << VERSION_BITS), self._port.wall() % (1 << TIME_BITS)
-        return Commit(self._seq, policy, reward, time, gradient)
+        weights_version, time = version % (1 << VERSION_BITS), self._port.wall() % (1 << TIME_BITS)
+        return Commit(self._seq, weights_version, reward, time, gradient)
 
     def _send(self, commit: Commit, part: range) -> None:
         """What the socket refuses is as good as lost: it is sent again."""
@@ -174,7 +176,9 @@ class Commits:
             wire.VERSION, kind, self.epoch, flags, 1, commit.seq, commit.reward, commit.time, part.start, 0
         )
         values = commit.gradient[self.segments.span(part)]
-        run = self._writer.run(header, [commit.policy] * len(part), blocks(values, self.segments.size))
+        run = self._writer.run(
+            header, [commit.weights_version] * len(part), blocks(values, self.segments.size)
+        )
         self._port.send_run(self.server, run)
 
 

@@ -23,15 +23,15 @@ class Introductions:
         self._port, self._make, self._slot = port, make, slot
 
     def received(
-        self, cluster: Served, header: wire.Olaf, values: Vector, source: Address, division: int | None
+        self, cluster: Served, init: wire.Init, values: Vector, source: Address, division: int | None
     ) -> None:
         """A worker's INIT: its model's length and division, and, if the server has none, its weights.
 
         ``division``: the engine's segments, where they are known.
         """
         try:
-            segments = Segments(header.seq, header.count)
-            fits = len(values) in (0, segments.length(header.segment))
+            segments = Segments(init.values, init.segments)
+            fits = len(values) in (0, segments.length(init.segment))
         except (ValueError, IndexError):
             fits = False
         if not fits or not finite(values):
@@ -39,11 +39,11 @@ class Introductions:
             return
         room = division is None or self._slot is None or segments.values <= division * self._slot
         if cluster.model is None and not (room and division in (None, segments.count)):
-            self._tell(cluster, header.segment, source, segments.values, division if room and division else 0)
+            self._tell(cluster, init.segment, source, segments.values, division if room and division else 0)
         elif cluster.model is None and len(values):
-            self._candidate(cluster, segments, header.segment, values, source)
+            self._candidate(cluster, segments, init.segment, values, source)
         else:
-            self.answer(cluster, header.segment, source)
+            self.answer(cluster, init.segment, source)
 
     def _candidate(
         self, cluster: Served, segments: Segments, segment: int, values: Vector, source: Address
@@ -85,7 +85,7 @@ class Introductions:
         version: int = 0,
         body: memoryview | bytes = b"",
     ) -> None:
-        header = wire.Olaf(
-            wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, 0.0, 0, segment, version
+        init = wire.Init(
+            wire.VERSION, wire.FrameType.INIT, cluster.epoch, 0, count, values, bytes(10), segment, version
         )
-        self._port.send(to, header.pack(), body)
+        self._port.send(to, init.pack(), body)

@@ -56,9 +56,9 @@ class Model:
     def staleness(self, segments: range, fields: list[int], count: int, summed: bool) -> list[int]:
         """The sum of the staleness of the ``count`` updates in the frame of each segment.
 
-        ``fields`` is each field ``policy``: with ``summed`` the sum of the updates' versions modulo 2^16,
-        by which the sum is exact while it is below 2^16, else the version of the oldest, whose staleness is
-        taken for all. Updates from before this server began count as if they were as old as it.
+        ``fields`` is each field ``weights_version``: with ``summed`` the sum of the updates' versions modulo
+        2^16, by which the sum is exact while it is below 2^16, else the version of the oldest, whose
+        staleness is taken for all. Updates from before this server began count as if they were as old as it.
         """
         if count == 1 or not summed:
             lags = self.lags(segments, fields)

@@ -275,7 +275,8 @@ class ParameterServer:
         elif len(run) > 1 and not self._usual(cluster, header, values, run):
             self._one_by_one(run, source)
         elif header.frame_type == wire.FrameType.INIT:
-            self._introductions.received(cluster, header, values, source, self._divisions.get(name))
+            init = wire.Init.unpack(run.data)
+            self._introductions.received(cluster, init, values, source, self._divisions.get(name))
         else:
             self._update(cluster, header, values, run, source)
 
@@ -316,7 +317,11 @@ class ParameterServer:
                 counters.unusable += len(part)
             else:
                 own = values if part == segments else values[_shifted(model.segments.span(part), begin)]
-                bases = [header.policy] if count == 1 else frames.policies(run.part(*_within(part, segments)))
+                bases = (
+                    [header.weights_version]
+                    if count == 1
+                    else frames.weights_versions(run.part(*_within(part, segments)))
+                )
                 summed = bool(header.flags & wire.Flag.SUMMED)
                 totals = model.staleness(part, bases, header.count, summed)
                 counters.staleness.add(totals, header.count, summed)

@@ -15,9 +15,9 @@ from olaf.transport.segments import Vector
 
 _HEADS = np.dtype(
     {
-        "names": ["same", "segment", "policy"],
+        "names": ["same", "segment", "weights_version"],
         "formats": [f"S{wire.OLAF_SEGMENT_AT}", ">u2", ">u2"],
-        "offsets": [0, wire.OLAF_SEGMENT_AT, wire.OLAF_POLICY_AT],
+        "offsets": [0, wire.OLAF_SEGMENT_AT, wire.OLAF_WEIGHTS_VERSION_AT],
         "itemsize": wire.OLAF_BYTES,
     }
 )
@@ -31,21 +31,22 @@ class Writer:
     def __init__(self) -> None:
         self._room(1)
 
-    def run(self, header: wire.Olaf, policies: list[int], blocks: list[memoryview]) -> Frames:
-        """One frame for each of ``policies``, from ``header.segment`` on; to be sent before the next call.
+    def run(self, header: wire.Olaf, weights_versions: list[int], blocks: list[memoryview]) -> Frames:
+        """One frame for each of ``weights_versions``, from ``header.segment`` on.
 
+        They are to be sent before the next call.
         ``blocks``: their values, as ``segments.blocks`` divides them.
         """
-        count, size = len(policies), wire.OLAF_BYTES + len(blocks[0])
+        count, size = len(weights_versions), wire.OLAF_BYTES + len(blocks[0])
         if count == 1:
-            header.policy = policies[0]
+            header.weights_version = weights_versions[0]
             return Frames((memoryview(header.pack()), *blocks), size)
         if count > len(self._heads):
             self._room(count)
         heads = self._heads[:count]
         heads["same"] = header.pack()[: wire.OLAF_SEGMENT_AT]
         heads["segment"] = _NUMBERS[header.segment : header.segment + count]
-        heads["policy"] = policies
+        heads["weights_version"] = weights_versions
         memory = blocks * 2
         memory[::2], memory[1::2] = self._each[:count], blocks
         return Frames(memory, size)
@@ -114,9 +115,9 @@ def together(run: Run) -> list[Run]:
     return [run.part(start, stop) for start, stop in zip(breaks, breaks[1:])]
 
 
-def policies(run: Run) -> list[int]:
-    """The header field ``policy`` of each frame."""
-    found: list[int] = _heads(run.data, run.size, len(run))["policy"].tolist()
+def weights_versions(run: Run) -> list[int]:
+    """The header field ``weights_version`` of each frame."""
+    found: list[int] = _heads(run.data, run.size, len(run))["weights_version"].tolist()
     return found
 
 

@@ -130,8 +130,8 @@ class Olaf:
     epoch: int
     """job epoch, given at Join; frames of another epoch are refused"""
     flags: int
-    """bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update: policy is a
-    sum), bit 3 DELTA (weights for players)
+    """bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update:
+    weights_version is a sum), bit 3 DELTA (weights for players)
     """
     count: int
     """worker updates merged into this frame; 1 from a worker"""
@@ -145,7 +145,7 @@ class Olaf:
     """ns modulo 2^48, when the newest constituent was generated"""
     segment: int
     """which block of the model this frame carries, from 0"""
-    policy: int
+    weights_version: int
     """version, modulo 2^16, of the weights that the oldest constituent was computed from; with SUMMED the
     sum of the versions of all constituents instead; in an ACK, of those it carries
     """
@@ -161,7 +161,7 @@ class Olaf:
             self.gen_time >> 32,
             self.gen_time & 0xFFFFFFFF,
             self.segment,
-            self.policy,
+            self.weights_version,
         )
 
     @classmethod
@@ -185,7 +185,65 @@ class Olaf:
 _OLAF = struct.Struct(">BBHIfHIHH")
 OLAF_BYTES = 22
 OLAF_SEGMENT_AT = 18
-OLAF_POLICY_AT = 20
+OLAF_WEIGHTS_VERSION_AT = 20
+
+
+@dataclass
+class Init:
+    """The Olaf header of an INIT without DELTA: how a model is divided; its segment's weights may follow."""
+
+    version: int
+    """1"""
+    frame_type: int
+    """1 UPDATE, 2 ACK, 3 CONTROL, 4 RESULT (a round's sum, to its members), 5 INIT (initial weights)"""
+    epoch: int
+    """job epoch, given at Join; frames of another epoch are refused"""
+    flags: int
+    """bit 0 AGGREGATED, bit 1 STATUS (a status header follows), bit 2 SUMMED (of an update:
+    weights_version is a sum), bit 3 DELTA (weights for players)
+    """
+    segments: int
+    """that the model is divided into; 0 from a server without a model"""
+    values: int
+    """the model's length in values; 0 from a server without a model"""
+    reserved: bytes
+    """0"""
+    segment: int
+    """which block of the model this frame carries, from 0"""
+    weights_version: int
+    """version, modulo 2^16, of the weights that follow"""
+
+    def pack(self) -> bytes:
+        """The header in network order; raises struct.error for a value that does not fit."""
+        return _INIT.pack(
+            self.version << 4 | self.frame_type,
+            self.epoch << 4 | self.flags,
+            self.segments,
+            self.values,
+            self.reserved,
+            self.segment,
+            self.weights_version,
+        )
+
+    @classmethod
+    def unpack(cls, data: Bytes, start: int = 0) -> Init:
+        """The header that begins at byte ``start``."""
+        raw = _INIT.unpack_from(data, start)
+        return cls(
+            raw[0] >> 4 & 0xF,
+            raw[0] & 0xF,
+            raw[1] >> 4 & 0xF,
+            raw[1] & 0xF,
+            raw[2],
+            raw[3],
+            raw[4],
+            raw[5],
+            raw[6],
+        )
+
+
+_INIT = struct.Struct(">BBHI10sHH")
+INIT_BYTES = 22
 
 
 @dataclass

@@ -386,9 +386,6 @@ class Worker:
             self._missing = dict.fromkeys(range(self.segments.count))
             self._ask = self._port.now()
 
-    def _header(self, frame_type: wire.FrameType, segment: int) -> wire.Olaf:
-        return wire.Olaf(wire.VERSION, frame_type, self._mark.epoch, 0, 1, self._mark.seq, 0.0, 0, segment, 0)
-
     def _send(self, run: Run) -> int:
         """How many frames, the first ones, were sent."""
         sent = 0 if self._server is None else self._port.send_run(self._server, run)
@@ -397,10 +394,12 @@ class Worker:
 
     def _introduce(self, segment: int, body: memoryview | bytes) -> None:
         """INIT: the model's length and division; with weights for a server that has none."""
-        header = self._header(wire.FrameType.INIT, segment)
-        header.seq, header.count = self.segments.values, self.segments.count
+        values, count = self.segments.values, self.segments.count
+        init = wire.Init(
+            wire.VERSION, wire.FrameType.INIT, self._mark.epoch, 0, count, values, bytes(10), segment, 0
+        )
         if self._server is not None:
-            self._port.send(self._server, header.pack(), body)
+            self._port.send(self._server, init.pack(), body)
 
     def _receive(self, run: Run, source: Address) -> None:
         """Frames of neighbouring segments; a run that is not all ACKs of ours is taken apart."""
@@ -433,7 +432,7 @@ class Worker:
         elif header.frame_type == wire.FrameType.ACK:
             self._acknowledged(header, run, start, status)
         elif header.frame_type == wire.FrameType.INIT:
-            self._introduced(header, run)
+            self._introduced(wire.Init.unpack(run.data), run)
         else:
             self.counters.refused += 1
 
@@ -456,64 +455,64 @@ class Worker:
             where = "" if self._server is None else f"{self._server[0]}:{self._server[1]} "
             _LOG.warning("%sanswers again after %.0f s", where, silent)
 
-    def _introduced(self, header: wire.Olaf, run: Run) -> None:
+    def _introduced(self, init: wire.Init, run: Run) -> None:
         """Take the server's INIT: its weights, that it has none yet, or that its model differs."""
         self._unheard, self._patience = None, _SILENCE
         self._heard()
-        if (header.seq, header.count) not in ((0, 0), (self.segments.values, self.segments.count)):
-            self._differs(header)
+        if (init.values, init.segments) not in ((0, 0), (self.segments.values, self.segments.count)):
+            self._differs(init)
             return
         self._other = None
-        start = wire.OLAF_BYTES + (wire.OLAF_STATUS_BYTES if header.flags & wire.Flag.STATUS else 0)
+        start = wire.OLAF_BYTES + (wire.OLAF_STATUS_BYTES if init.flags & wire.Flag.STATUS else 0)
         if len(run.data) > start:
             self._given.clear()
-            self._take(header.segment, run, start)
+            self._take(init.segment, run, start)
             if not self.begun and self._ask is None:
                 self._ask = self._port.now()
         else:
-            place = self.segments.slice(header.segment)
-            if self._versions[header.segment] is not None:  # it has lost what it had
+            place = self.segments.slice(init.segment)
+            if self._versions[init.segment] is not None:  # it has lost what it had
                 self._initial = self._weights.copy() if self._initial is None else self._initial
                 self._initial[place] = self._weights[place]
-                self._versions[header.segment] = None
-                self._missing[header.segment] = None
+                self._versions[init.segment] = None
+                self._missing[init.segment] = None
             if self._initial is not None:
-                self._introduce(header.segment, payload(self._initial[place]))
-                self._given.add(header.segment)
+                self._introduce(init.segment, payload(self._initial[place]))
+                self._given.add(init.segment)
             self._ask = self._port.now() + _ASK_AGAIN
-        self._answered(header.segment)
+        self._answered(init.segment)
 
-    def _differs(self, header: wire.Olaf) -> None:
+    def _differs(self, init: wire.Init) -> None:
         """The server's model is another one, or only divided otherwise: then the server is right.
 
         In no segments: those that the engine has for this cluster are too few for the model.
         """
-        if not header.count:
+        if not init.segments:
             self._refuse(
-                f"the engine before the parameter server has too short slots for a model of {header.seq} "
-                f"values in its cluster's segments: give the testbed's cluster values: {header.seq}"
+                f"the engine before the parameter server has too short slots for a model of {init.values} "
+                f"values in its cluster's segments: give the testbed's cluster values: {init.values}"
             )
             return
         why = "give every member the same model and MTU"
-        if header.seq == self.segments.values and self._mtu is not None:
+        if init.values == self.segments.values and self._mtu is not None:
             try:
-                theirs = Segments(header.seq, header.count)
+                theirs = Segments(init.values, init.segments)
             except ValueError:  # shorter than it has segments
                 theirs = self.segments
-                why = f"does the testbed's cluster have values: {header.seq}?"
+                why = f"does the testbed's cluster have values: {init.values}?"
             if theirs.size > wire.packet_values(self._mtu):
                 why = (
                     f"its segments do not fit the MTU of {self._mtu} bytes (mtu=); does the testbed's "
-                    f"cluster have values: {header.seq}?"
+                    f"cluster have values: {init.values}?"
                 )
-            elif theirs.count == header.count:
+            elif theirs.count == init.segments:
                 self.segments = theirs
                 self._divided()
                 if self._initial is not None:
                     self._ask = self._port.now()
                 return
         self._refuse(
-            f"the parameter server trains a model of {header.seq} values in {header.count} segments, "
+            f"the parameter server trains a model of {init.values} values in {init.segments} segments, "
             f"this one has {self.segments.values} in {self.segments.count}: {why}"
         )
 
@@ -537,7 +536,7 @@ class Worker:
             for number, datagram in enumerate(run):
                 self._take(segment + number, Run(datagram), start)
             return
-        now, versions = self._port.now(), frames.policies(run)
+        now, versions = self._port.now(), frames.weights_versions(run)
         begin = segment * self.segments.size
         known = self._versions[segment : segment + len(run)]
         for (held, version), part in stretches(list(zip(known, versions)), segment):

@@ -43,7 +43,7 @@ class Training:
             fields = {"version": 1, "frame_type": FrameType.UPDATE, "count": 1, "seq": self._sent}
             try:
                 self._worker.sendto(pack(OLAF, fields) + bytes(64), ("10.0.0.254", 20300))
-                return unpack(OLAF, self._worker.recv(9000))["policy"]
+                return unpack(OLAF, self._worker.recv(9000))["weights_version"]
             except OSError:
                 continue
         raise AssertionError("no update is answered")

@@ -23,7 +23,7 @@ from olaflab.queue.traffic import update as frame_of
 SLOTS, CLUSTERS = 3, 5
 REWARDS = [0.0, -0.0, 1.0, 1.5, -1.0, 2.5, float("inf"), float("-inf"), float("nan")]
 
-_READ = ("seq", "gen_time", "reward", "count", "policy", "flags")
+_READ = ("seq", "gen_time", "reward", "count", "weights_version", "flags")
 
 UNSEEN = {"dropped_halted"}
 """The event-level model has no halted index."""
@@ -60,7 +60,7 @@ class Golden:
             self._at(commanded=True)
 
     def acknowledged(self, index: int, version: int) -> None:
-        sidecar, ack = frame_of(index, 0, b"", policy=version, kind=FrameType.ACK)
+        sidecar, ack = frame_of(index, 0, b"", weights_version=version, kind=FrameType.ACK)
         self._queue.acknowledge(sidecar, ack)
 
     def offer(self, update: Update) -> str:
@@ -76,7 +76,7 @@ class Golden:
                 gen_time=update.gen_time,
                 count=update.count,
                 flags=flags,
-                policy=update.policy,
+                weights_version=update.weights_version,
                 member=update.worker,
             )
         )
@@ -97,7 +97,7 @@ class Golden:
             size=len(gone.frame),
             reward=read["reward"],
             count=read["count"],
-            policy=read["policy"],
+            weights_version=read["weights_version"],
             aggregated=bool(read["flags"] & Flag.AGGREGATED),
             summed=bool(read["flags"] & Flag.SUMMED),
         )
@@ -133,7 +133,7 @@ def arriving(pick: random.Random, seq: int) -> Update:
         reward=int(np.float32(reward).view(np.uint32)),
         count=pick.choice((1, 1, 1, 1, 7, 40_000)),
         aggregated=pick.random() < 0.1,
-        policy=(pick.choice((5, 65530)) + pick.randrange(10)) % (1 << 16),
+        weights_version=(pick.choice((5, 65530)) + pick.randrange(10)) % (1 << 16),
         summed=pick.random() < 0.7,
     )
 
@@ -210,7 +210,7 @@ def test_the_same_updates_are_stale(rules: Rules, seed: int) -> None:
             for queue in (rules, golden):
                 queue.acknowledged(index, version % 65536)
         behind = pick.choice((0, 0, 1, 2, 3, 50, 1 << 15, -2))
-        update = replace(arriving(pick, seq // 3), policy=(version - behind) % 65536)
+        update = replace(arriving(pick, seq // 3), weights_version=(version - behind) % 65536)
         met[what := rules.offer(update)] += 1
         assert what == golden.offer(update)
         if pick.random() < 0.7 and (begun := rules.begin()) is not None:

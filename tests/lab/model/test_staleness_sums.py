@@ -35,14 +35,14 @@ class Queue:
     def offer(self, update: Update) -> None:
         what = self._rules.offer(update)
         if what == "appended":
-            self._line.append((update.index, [update.policy]))
+            self._line.append((update.index, [update.weights_version]))
         waiting = next((held for index, held in self._line if index == update.index), None)
         if what.startswith("replaced"):
             assert waiting is not None
-            waiting[:] = [update.policy]
+            waiting[:] = [update.weights_version]
         elif what == "merged":
             assert waiting is not None
-            waiting.append(update.policy)
+            waiting.append(update.weights_version)
             self.merged += 1
 
     def take(self) -> tuple[Update, list[int]] | None:
@@ -118,7 +118,7 @@ def _frame(update: Update) -> bytes:
     return (
         wire.Olaf(
             *(wire.VERSION, wire.FrameType.UPDATE, 0, flags, update.count, update.seq, 0.0, update.gen_time),
-            *(update.index, update.policy),
+            *(update.index, update.weights_version),
         ).pack()
         + np.ones(1, "<f4").tobytes()
     )

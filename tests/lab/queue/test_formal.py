@@ -101,7 +101,7 @@ def test_version_learning_is_proved_and_a_step_back_is_found() -> None:
     newest = _proof("newest")
     assert proofs.run(newest).failed_at is None
     for before, after in (
-        ("known && after_newest[`OLAF_OLAF_POLICY_WIDTH-1]", "1'b0"),
+        ("known && after_newest[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH-1]", "1'b0"),
         ("!of_stale ? {known, newest, older_acks, {COUNT_BITS{1'b0}}}", "!of_stale ? rows[place]"),
     ):
         changed = {"olaf_newest": (before, after)}

@@ -44,7 +44,7 @@ EDGES = (
     ("olaf_command.v", "assign applied = acts && !(discards && may_depart) && ", "!learning", "1'b1"),
     (
         *("olaf_command.v", "get_newest <= newest & "),
-        *("{(`OLAF_OLAF_POLICY_WIDTH + 1){newest[`OLAF_OLAF_POLICY_WIDTH]}}", "{17{1'b1}}"),
+        *("{(`OLAF_OLAF_WEIGHTS_VERSION_WIDTH + 1){newest[`OLAF_OLAF_WEIGHTS_VERSION_WIDTH]}}", "{17{1'b1}}"),
     ),
 )
 """Of a window's edges and of what an index learns, in the hands of commands: found in one seed.

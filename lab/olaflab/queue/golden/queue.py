@@ -93,7 +93,7 @@ class GoldenQueue:
         if sidecar.index < self.geometry.indices:
             newest = self.index(sidecar.index).newest
             before = newest.version
-            newest.acknowledged(field(header, "policy"))
+            newest.acknowledged(field(header, "weights_version"))
             older = before is not None and not newer_or_same(newest.version or 0, before, 16)
             self.note("an older version was believed" if older else "an ACK taught")
 
@@ -227,7 +227,7 @@ class GoldenQueue:
         slot = None
         behind = 0
         if settings.stale_enable and not update.aggregated:
-            behind = index.newest.behind(field(update.header, "policy"))
+            behind = index.newest.behind(field(update.header, "weights_version"))
             shift = staleness.shift_of(behind, self.stale_shifts_high << 32 | self.stale_shifts_low)
             update = replace(update, gradients=staleness.scaled(update.gradients, shift), weighed=True)
             self.note("scaled" if shift else "weighed, not scaled")

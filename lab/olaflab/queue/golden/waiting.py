@@ -27,12 +27,12 @@ def newer_or_same(one: int, other: int, bits: int) -> bool:
 
 
 def _versions(one: bytes, other: bytes) -> tuple[int, int]:
-    """``policy`` of the sum of two updates, and its flag SUMMED.
+    """``weights_version`` of the sum of two updates, and its flag SUMMED.
 
     Two sums are added; of two oldest versions the older counts. Where only one is a sum nothing is known of
     the versions in it, so what is left is the other's oldest.
     """
-    versions = [field(header, "policy") for header in (one, other)]
+    versions = [field(header, "weights_version") for header in (one, other)]
     sums = [bool(field(header, "flags") & Flag.SUMMED) for header in (one, other)]
     if all(sums):
         return sum(versions) % (1 << 16), Flag.SUMMED
@@ -92,14 +92,14 @@ class Waiting:
         count = self.count + field(update.header, "count")
         if reward.rank > self.reward.rank:
             self.reward = reward
-        policy, summed = _versions(update.header, self.header)
+        weights_version, summed = _versions(update.header, self.header)
         newer = newer_or_same(field(update.header, "gen_time"), field(self.header, "gen_time"), 48)
         if newer:
             self.sidecar, self.header = update.sidecar, update.header
         merged = {
             "count": min(count, COUNT_LIMIT),
             "reward": self.reward.bits,
-            "policy": policy,
+            "weights_version": weights_version,
             "flags": field(self.header, "flags") & ~Flag.SUMMED | summed | Flag.AGGREGATED,
         }
         self.header = without_checksum(with_fields(self.header, **merged))
