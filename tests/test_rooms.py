@@ -55,6 +55,11 @@ PACKAGES = pytest.mark.parametrize("package", [*LAYERS, SDK], ids=lambda package
 NAMES = [package.name for package in LAYERS]
 OF_THE_SWITCH = ("p4", "p4runtime", "ports")
 """Folders of tests that import the switch only."""
+APART = ("lab", "cli", "plugins")
+"""Folders of tests that may use the whole laboratory: its own, and those of both command lines."""
+TEST_LIBRARY = ("frames", "queue", "opennic", "daemon", "pipeline")
+"""What tests of a product use of the laboratory: frames, the golden model, the simulated card, peers of a daemon,
+twins in virtual time."""
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
     "torch": ("olaf.torch", "olaf.distributed", "olaf.policies.optimizing", "olaf.weights.modules"),
@@ -166,6 +171,16 @@ def test_tests_of_the_switch_import_the_switch_only() -> None:
     files = [path for room in OF_THE_SWITCH for path in (ROOT / "tests" / room).rglob("*.py")]
     assert files
     assert [path for path in files if OTHERS.search(path.read_text())] == []
+
+
+def test_tests_of_the_product_use_of_the_laboratory_a_test_library_only() -> None:
+    folders = [
+        folder for folder in (ROOT / "tests").iterdir() if folder.is_dir() and folder.name not in APART
+    ]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    assert files
+    used = re.compile(rf"^\s*(?:from|import) olaflab(?!\.(?:{'|'.join(TEST_LIBRARY)})\b)", re.MULTILINE)
+    assert [path for path in files if used.search(path.read_text())] == []
 
 
 def test_the_sdk_imports_numpy_alone_except_at_its_doors(sdk: grimp.ImportGraph) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import olaflab.opennic
 from olafctl.targets.opennic import plugin
-from olaflab import opennic
 
 NATIVE = Path(plugin.__file__).parent / "native"
-HEADERS = Path(opennic.__file__).parent / "driver"
+HEADERS = Path(olaflab.opennic.__file__).parent / "driver"
 DRIVER = "int table[4];\nint *olaf_test_table(void) { return table; }\n"
 CONFIG = """
 #include "vitisnetp4_target.h"

@@ -1,14 +1,11 @@
 """Δ by hand from OLAF's figure 5, and the arrays against the definition in exact numbers."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.verify.aom import age_at, ages
-from olaflab.fairness import jain
 from olafswitch.errors import BadInput
 from tests.verify.by_definition import average, peaks, sawtooth
 
@@ -106,23 +103,6 @@ def test_nanoseconds_over_a_day_keep_the_precision_of_a_float() -> None:
     )
 
 
-@given(st.lists(st.integers(0, 1000), min_size=1, max_size=8))
-def test_jain_is_the_papers_ratio_of_mean_and_variance(values: list[int]) -> None:
-    """f = μ² / (μ² + σ²) (OLAF table 2), with the variance of the values themselves."""
-    mean = Fraction(sum(values), len(values))
-    variance = sum((value - mean) ** 2 for value in values) / Fraction(len(values))
-    expected = mean**2 / (mean**2 + variance) if any(values) else Fraction(1)
-    assert jain(values) == pytest.approx(float(expected), rel=1e-12)
-    assert 1 / len(values) - 1e-12 <= jain(values) <= 1 + 1e-12
-
-
-def test_jain_is_one_for_equals_and_one_nth_for_a_monopoly() -> None:
-    assert jain([245, 245, 245]) == pytest.approx(1)
-    assert jain([1, 0, 0, 0]) == pytest.approx(1 / 4)
-    assert jain([0, 0]) == 1.0
-    assert jain([1e300, 1e300]) == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -131,9 +111,6 @@ def test_jain_is_one_for_equals_and_one_nth_for_a_monopoly() -> None:
         (lambda: ages([], [], 5, 5), "empty"),
         (lambda: ages([], [], 0, 5, 3), "after the start"),
         (lambda: ages([1, 2], [3], 0, 5), "generation times for"),
-        (lambda: jain([]), "no values"),
-        (lambda: jain([1, -1]), "negative"),
-        (lambda: jain([1, float("nan")]), "not a number"),
     ],
 )
 def test_bad_input_is_reported(call: object, says: str) -> None:

@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from olafctl import paths
 from olafctl.cli.verify import command
-from olaflab.cli.bench.verify import command as bench
 from olafswitch.errors import BadInput
 
 TWO = ("--clusters", "a:period=100ms;b:period=100ms", "--service", "2ms", "--updates", "4")
@@ -198,12 +197,6 @@ def test_the_process_exits_with_2_on_bad_parameters() -> None:
     )
     assert ended.returncode == 2
     assert ended.stderr == "error: threshold: is -4000000 ns (at least 1)\n"
-
-
-def test_the_bench_counts_agreement() -> None:
-    result = CliRunner().invoke(bench, ["--agreement", "--count", "5", "--json"])
-    (row,) = json.loads(result.stdout)["agreement"]
-    assert (row["systems"], row["undecided"], row["disagreeing"]) == (5, 0, 0)
 
 
 @pytest.mark.parametrize(

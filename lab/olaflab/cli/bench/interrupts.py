@@ -1,4 +1,4 @@
-"""``olaflab bench interrupts``: the product's long commands, interrupted at random moments."""
+"""``olaflab bench interrupts``: long commands, interrupted at random moments."""
 
 import click
 

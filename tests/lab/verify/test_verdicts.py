@@ -1,10 +1,12 @@
 """Verdicts: the paper's cases, agreement with exhaustive simulation, and what must not change them."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.encoding.numbers import Numbers
@@ -17,6 +19,7 @@ from olafctl.verify.search.verdict import Answer, Verdict, verify, verify_exhaus
 from olafctl.verify.simulation import schedule
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.exhaustive import every_schedule
+from olaflab.cli.bench.verify import command
 from olaflab.model.agreement import cases
 from olaflab.model.agreement.counted import departures
 from olaflab.model.agreement.systems import compare
@@ -157,3 +160,9 @@ def test_no_violation_is_reported_where_none_is() -> None:
         violation(fairness(8), outcome, names) is not None for _, outcome in every_schedule(system)
     )
     assert (verdict.answer is Answer.ACCEPT) == (violating == 0)
+
+
+def test_the_bench_counts_agreement() -> None:
+    result = CliRunner().invoke(command, ["--agreement", "--count", "5", "--json"])
+    (row,) = json.loads(result.stdout)["agreement"]
+    assert (row["systems"], row["undecided"], row["disagreeing"]) == (5, 0, 0)
