@@ -58,7 +58,7 @@ OF_THE_SWITCH = ("p4", "p4runtime", "ports")
 APART = ("lab", "cli", "plugins")
 """Folders of tests that may use the whole laboratory: its own, and those of both command lines."""
 TEST_LIBRARY = ("frames", "queue", "opennic", "daemon", "pipeline")
-"""What tests of a product use of the laboratory: frames, golden model, simulated card, a daemon's peers, twins."""
+"""What tests of a product use of the laboratory: frames, golden model, cards, daemons, twins."""
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
     "torch": ("olaf.torch", "olaf.distributed", "olaf.policies.optimizing", "olaf.weights.modules"),
