@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from olafctl.queue import verilog
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.box_registers import BoxRegisters
@@ -25,6 +26,7 @@ from olafswitch.p4.verilog.compile import library as p4_library
 from olafswitch.p4.verilog.module import Module
 
 _NATIVE = Path(__file__).parent / "native"
+_QUEUE_TIME = Path(verilog.__file__).parent / "native" / "queue_time.h"
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}
 """ps; the first clock is the one that cycles are counted in."""
 FIELDS = fields()
@@ -117,6 +119,10 @@ class Box:
         made = library(queue, ports, around=around, blocks=blocks)
         bench = Bench(made, {**PERIODS, **(periods or {})}, seed)
         self.bench = bench
+        self._indices = queue.indices
+        for name in () if around else ("box_quiet", "box_skip"):
+            function = getattr(bench.library, name)
+            function.restype, function.argtypes = c.c_uint64, [c.c_void_p, c.c_uint32, c.c_uint64]
         self._failure: BaseException | None = None
         self._compiled = {which: each for which, each in programs.items() if isinstance(each, Compiled)}
         self._callback = c.CFUNCTYPE(c.c_int, c.c_int, c.POINTER(_Frame))(self._run_program)
@@ -190,6 +196,14 @@ class Box:
         breaches = self.bench.library.vnp4_breaches() - self._breaches
         if breaches:
             raise OlafError(Problem(f"{breaches} breaches of VitisNetP4's rules: see the messages above"))
+
+    def quiet(self, most: int) -> int:
+        """Cycles, at most ``most``, in which nothing happens in the queue but the passing of time."""
+        return int(self.bench.library.box_quiet(self.bench.handle, self._indices, most))
+
+    def skip(self, cycles: int) -> None:
+        """Let so many of these pass for the queue alone, while the box is empty."""
+        self.bench.library.box_skip(self.bench.handle, self._indices, cycles)
 
     def settle(self, quiet: int = 1500, limit: int = 2_000_000) -> None:
         """Run until everything was sent in and nothing has left for ``quiet`` cycles."""
@@ -305,6 +319,7 @@ def library(
         native = [_NATIVE / "vnp4.h", _NATIVE / "vnp4.cpp"]
         if around is None:
             parameters = {"PORTS": ports, "FUNCTIONS": 1}
+            native += [_NATIVE / "box_time.cpp", _QUEUE_TIME]
             return build("olaf_box_250mhz", parameters, more, native, progress=progress)
         return build(
             around.top, {}, [*more, *around.sources], native, around.defines, progress, around.included

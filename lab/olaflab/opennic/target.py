@@ -12,7 +12,7 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic import registers
-from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.process import undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
@@ -81,13 +81,14 @@ class OpennicSim:
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """What runs in ``state``, if it answers."""
+        """What runs in ``state``, if agent and card answer."""
         opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
-        return queue_process.find(self.name, state, opened)
+        running = queue_process.find(self.name, state, opened)
+        return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
-        """See :func:`olafctl.targets.deployment.undo`."""
-        deployment.undo(state)
+        """End both processes; the front ports go."""
+        undo(state)
 
 
 TARGET = OpennicSim()

@@ -12,7 +12,7 @@ from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic.card import DESCRIPTION, DRIVER
 from olafctl.targets.opennic.health import CMACS
 from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.process import undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
@@ -60,7 +60,7 @@ class Opennic:
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """The agent. Raises OlafError, also when the card runs another build."""
-        deployment.undo(state)
+        undo(state)
         state.mkdir(parents=True, exist_ok=True)
         settings = Settings(
             os.environ.get(CARD, ""),
@@ -77,7 +77,7 @@ class Opennic:
             queue_process.start("olafctl.targets.opennic.process", state)
             return RunningCard(state, recorded, testbed.root.name)
         except BaseException:
-            deployment.undo(state)
+            undo(state)
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
@@ -86,7 +86,7 @@ class Opennic:
 
     def stop(self, state: Path) -> None:
         """End the agent; the card forwards on with the tables that it has."""
-        deployment.undo(state)
+        undo(state)
 
 
 TARGET = Opennic()
