@@ -14,15 +14,14 @@ from pathlib import Path
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.bar import ALL_ONES, WRITE
-from olafctl.targets.opennic.card import DESCRIPTION
+from olafctl.targets.opennic.blocks import block
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.accesses import Accesses
-from olaflab.opennic.blocks import block
-from olaflab.opennic.box import Box, Rtl
+from olaflab.opennic.box import Box
 from olaflab.opennic.front import Front, Segment, wait
 from olafswitch.p4.verilog.module import Module
 from olafswitch.ports import unix
@@ -38,15 +37,10 @@ _PCAP_SECONDS = 0.002
 _BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
 
 
-def blocks(plugin: Mapping[str, str]) -> Mapping[int, Module]:
-    """The programs in a plug-in's files as Verilog. Raises OlafError."""
-    return {ip.number: block(ip, plugin[f"p4/{ip.name}.p4"], f"p4/{ip.name}.p4") for ip in IPS}
-
-
-def describe(made: Mapping[int, Module], folder: Path) -> None:
-    """Write what the agent must know of each block to ``folder``."""
-    for ip in IPS:
-        (folder / DESCRIPTION.format(ip.name)).write_text(json.dumps(made[ip.number].description))
+def blocks_of(build: Path) -> Mapping[int, Module]:
+    """VNP4₁ and VNP4₂ of the plug-in in the folder ``build``. Raises Refused."""
+    files = {ip: f"p4/{ip.name}.p4" for ip in IPS}
+    return {ip.number: block(ip, (build / file).read_text(), file) for ip, file in files.items()}
 
 
 class SimulatedCard:
@@ -54,11 +48,9 @@ class SimulatedCard:
 
     def __init__(self, build: Path, fronts: Sequence[Front], state: Path) -> None:
         """``fronts`` are the CMACs' ends; the sockets are made in ``state``. Raises OlafError."""
-        files = {f"p4/{ip.name}.p4": (build / f"p4/{ip.name}.p4").read_text() for ip in IPS}
         manifest = json.loads((build / MANIFEST).read_text())
         self._build_id = int(manifest["build_id"], 16)
-        programs = {number: Rtl(made) for number, made in blocks(files).items()}
-        self._box = Box(Geometry(**manifest["queue"]), programs, ports=len(fronts))
+        self._box = Box(Geometry(**manifest["queue"]), blocks_of(build), ports=len(fronts))
         self._fronts = fronts
         self._host = Segment(state / "host.sock")
         self._accesses = Accesses(unix.listen(state / "bar.sock", socket.SOCK_STREAM))
@@ -73,7 +65,7 @@ class SimulatedCard:
         """Frames that a host did not take."""
 
     def run(self) -> None:
-        """Move frames until :meth:`stop`. Raises OlafError when the box broke a rule of the IPs' ports."""
+        """Move frames until :meth:`stop`. Raises OlafError when an assertion in the RTL failed."""
         polled = any(not list(front.waitables()) for front in self._fronts)
         while True:
             rest = min(self._keep_time(), _PCAP_SECONDS if polled else math.inf)

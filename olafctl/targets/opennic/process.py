@@ -23,9 +23,7 @@ def write_settings(state: Path, settings: Settings) -> None:
 def read_settings(state: Path) -> Settings:
     """What :func:`write_settings` wrote."""
     found = json.loads((state / SETTINGS).read_text())
-    return Settings(
-        found["card"], Path(found["build"]), Path(found["drivers"]), found["ports"], found["interface"]
-    )
+    return Settings(found["card"], Path(found["build"]), found["ports"], found["interface"])
 
 
 def undo(state: Path) -> None:
