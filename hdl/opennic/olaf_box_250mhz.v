@@ -2,7 +2,7 @@
 //
 //   CMACs ─ measure ─┐                       ┌─ to host ─ host (packet-in)
 //                    ├─ arbiter ─ VNP4₁ ─────┤
-//   host ─ from host ┘           + CRC-32    └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
+//   host ─ from host ┘                       └─ OlafQueue ─ VNP4₂ ─ replicator ─ a FIFO for each CMAC ─ CMACs
 //
 // A frame's length is measured on the way in (that of an update longer than IN_HOLD beats is what it declares) and, as
 // VNP4₂ may change it, on the way out; sizes that the shell gives are not used. What the programs know of a frame is
@@ -24,7 +24,7 @@ module olaf_box_250mhz #(
     parameter PORT_BITS = 8,          // log2 of the beats stored at each output
     parameter GROUP_BITS = 11,        // log2 of the multicast groups
     parameter COPY_BITS = 12,         // log2 of the copy table
-    parameter HASH_LATENCY = 4,       // WORKER_HASH_LATENCY of VNP4₁'s program
+    parameter BLOCKS_AT_REF = 0,      // whether the registers of VNP4₁ and VNP4₂ are at ref_clk_100mhz
     parameter STALL_CYCLES = 250_000  // a port that has not moved for so long no longer holds up the others
 ) (
     input  wire                     axis_aclk,       // 250 MHz
@@ -129,7 +129,7 @@ module olaf_box_250mhz #(
     genvar i;
     generate
         for (i = 0; i < BLOCKS; i = i + 1) begin : blocks
-            localparam AT_AXIS = i == `OLAF_BOX_BOX || i == `OLAF_BOX_QUEUE;
+            localparam AT_AXIS = i == `OLAF_BOX_BOX || i == `OLAF_BOX_QUEUE || BLOCKS_AT_REF == 0;
             olaf_box_crossing #(.ADDR_BITS(20)) crossing (
                 .s_clk(axil_aclk), .s_rst(axil_rst),
                 .ask(ask[i]), .ask_write(ask_write), .ask_addr(ask_addr), .ask_data(ask_data),
@@ -233,48 +233,23 @@ module olaf_box_250mhz #(
         fresh = {META{1'b0}};
         {fresh[`OLAF_BOX_META_DST], fresh[`OLAF_BOX_META_SRC], fresh[`OLAF_BOX_META_SIZE]} = one_user;
     end
-    wire [META-1:0]  unlatched1, unlatched2, named, meta1, meta2, meta_queue;
+    wire [META-1:0]  meta1, meta2, meta_queue;
     wire [511:0]     data1, data2;
     wire [63:0]      keep1, keep2;
-    wire             last1, valid1, ready1, last2, valid2, ready2, shown1, shown2, first1, first2, first_in, first_queue;
-    wire [103:0]     five_tuple;
-    wire             five_tuple_valid, crc_valid;
-    wire [31:0]      crc;
-
-    olaf_box_latch #(.META_BITS(META)) latch_in (
-        .clk(clk), .rst(rst), .tvalid(one_valid), .tready(one_ready), .tlast(one_last), .shown(fresh),
-        .metadata(named), .first(first_in)
-    );
-    vnp4_1 vnp4_1 (
-        .s_axis_aclk(clk), .s_axis_aresetn(!rst),
-        .s_axi_aclk(ref_clk_100mhz), .s_axi_aresetn(!ref_rst),
-        .cam_mem_aclk(clk), .cam_mem_aresetn(!rst),
-        .user_metadata_in(named), .user_metadata_in_valid(one_valid && first_in),
-        .user_metadata_out(unlatched1), .user_metadata_out_valid(shown1),
-        .user_extern_out(five_tuple), .user_extern_out_valid(five_tuple_valid),
-        .user_extern_in(crc), .user_extern_in_valid(crc_valid),
-        .s_axis_tdata(one_data), .s_axis_tkeep(one_keep), .s_axis_tlast(one_last), .s_axis_tvalid(one_valid),
-        .s_axis_tready(one_ready),
-        .m_axis_tdata(data1), .m_axis_tkeep(keep1), .m_axis_tlast(last1), .m_axis_tvalid(valid1),
-        .m_axis_tready(ready1),
-        .s_axi_awaddr(awaddr[20*`OLAF_BOX_VNP4_1 +: `OLAF_BOX_VNP4_1_BITS]), .s_axi_awvalid(awvalid[`OLAF_BOX_VNP4_1]),
-        .s_axi_awready(awready[`OLAF_BOX_VNP4_1]), .s_axi_wdata(wdata[32*`OLAF_BOX_VNP4_1 +: 32]),
-        .s_axi_wstrb(wstrb[4*`OLAF_BOX_VNP4_1 +: 4]), .s_axi_wvalid(wvalid[`OLAF_BOX_VNP4_1]),
-        .s_axi_wready(wready[`OLAF_BOX_VNP4_1]), .s_axi_bresp(bresp[2*`OLAF_BOX_VNP4_1 +: 2]),
-        .s_axi_bvalid(bvalid[`OLAF_BOX_VNP4_1]), .s_axi_bready(bready[`OLAF_BOX_VNP4_1]),
-        .s_axi_araddr(araddr[20*`OLAF_BOX_VNP4_1 +: `OLAF_BOX_VNP4_1_BITS]), .s_axi_arvalid(arvalid[`OLAF_BOX_VNP4_1]),
-        .s_axi_arready(arready[`OLAF_BOX_VNP4_1]), .s_axi_rdata(rdata[32*`OLAF_BOX_VNP4_1 +: 32]),
-        .s_axi_rresp(rresp[2*`OLAF_BOX_VNP4_1 +: 2]), .s_axi_rvalid(rvalid[`OLAF_BOX_VNP4_1]),
-        .s_axi_rready(rready[`OLAF_BOX_VNP4_1])
+    wire             last1, valid1, ready1, last2, valid2, ready2;
+    olaf_box_vnp4_1 vnp4_1 (
+        .clk(clk), .rst(rst),
+        .axil_clk(BLOCKS_AT_REF ? ref_clk_100mhz : axis_aclk), .axil_rst(BLOCKS_AT_REF ? ref_rst : rst),
+        .s_tdata(one_data), .s_tkeep(one_keep), .s_metadata(fresh), .s_tlast(one_last), .s_tvalid(one_valid),
+        .s_tready(one_ready),
+        .m_tdata(data1), .m_tkeep(keep1), .m_metadata(meta1), .m_tlast(last1), .m_tvalid(valid1), .m_tready(ready1),
+        .awaddr(awaddr[20*`OLAF_BOX_VNP4_1 +: 20]), .awvalid(awvalid[`OLAF_BOX_VNP4_1]), .awready(awready[`OLAF_BOX_VNP4_1]),
+        .wdata(wdata[32*`OLAF_BOX_VNP4_1 +: 32]), .wstrb(wstrb[4*`OLAF_BOX_VNP4_1 +: 4]), .wvalid(wvalid[`OLAF_BOX_VNP4_1]), .wready(wready[`OLAF_BOX_VNP4_1]),
+        .bresp(bresp[2*`OLAF_BOX_VNP4_1 +: 2]), .bvalid(bvalid[`OLAF_BOX_VNP4_1]), .bready(bready[`OLAF_BOX_VNP4_1]),
+        .araddr(araddr[20*`OLAF_BOX_VNP4_1 +: 20]), .arvalid(arvalid[`OLAF_BOX_VNP4_1]), .arready(arready[`OLAF_BOX_VNP4_1]),
+        .rdata(rdata[32*`OLAF_BOX_VNP4_1 +: 32]), .rresp(rresp[2*`OLAF_BOX_VNP4_1 +: 2]), .rvalid(rvalid[`OLAF_BOX_VNP4_1]), .rready(rready[`OLAF_BOX_VNP4_1])
     );
     assign vnp4_1_ready = one_ready;
-    olaf_box_crc32 #(.BYTES(13), .LATENCY(HASH_LATENCY)) worker_hash (
-        .clk(clk), .rst(rst), .in_valid(five_tuple_valid), .in_data(five_tuple), .out_valid(crc_valid), .out_crc(crc)
-    );
-    olaf_box_latch #(.META_BITS(META)) latch_1 (
-        .clk(clk), .rst(rst), .tvalid(valid1), .tready(ready1), .tlast(last1), .shown(unlatched1),
-        .metadata(meta1), .first(first1)
-    );
 
     // To the host, which never makes anything wait, or to the queue.
     wire punt = meta1[`OLAF_BOX_META_PUNT];
@@ -315,34 +290,17 @@ module olaf_box_250mhz #(
 
     // VNP4₂.
     olaf_box_from_tuser from_tuser (.tuser(from_queue), .metadata(meta_queue));
-    wire [META-1:0] meta_in2;
-    olaf_box_latch #(.META_BITS(META)) latch_queue (
-        .clk(clk), .rst(rst), .tvalid(queue_valid), .tready(vnp4_2_ready), .tlast(queue_last), .shown(meta_queue),
-        .metadata(meta_in2), .first(first_queue)
-    );
-    vnp4_2 vnp4_2 (
-        .s_axis_aclk(clk), .s_axis_aresetn(!rst),
-        .s_axi_aclk(ref_clk_100mhz), .s_axi_aresetn(!ref_rst),
-        .cam_mem_aclk(clk), .cam_mem_aresetn(!rst),
-        .user_metadata_in(meta_in2), .user_metadata_in_valid(queue_valid && first_queue),
-        .user_metadata_out(unlatched2), .user_metadata_out_valid(shown2),
-        .s_axis_tdata(queue_data), .s_axis_tkeep(queue_keep), .s_axis_tlast(queue_last), .s_axis_tvalid(queue_valid),
-        .s_axis_tready(vnp4_2_ready),
-        .m_axis_tdata(data2), .m_axis_tkeep(keep2), .m_axis_tlast(last2), .m_axis_tvalid(valid2),
-        .m_axis_tready(ready2),
-        .s_axi_awaddr(awaddr[20*`OLAF_BOX_VNP4_2 +: `OLAF_BOX_VNP4_2_BITS]), .s_axi_awvalid(awvalid[`OLAF_BOX_VNP4_2]),
-        .s_axi_awready(awready[`OLAF_BOX_VNP4_2]), .s_axi_wdata(wdata[32*`OLAF_BOX_VNP4_2 +: 32]),
-        .s_axi_wstrb(wstrb[4*`OLAF_BOX_VNP4_2 +: 4]), .s_axi_wvalid(wvalid[`OLAF_BOX_VNP4_2]),
-        .s_axi_wready(wready[`OLAF_BOX_VNP4_2]), .s_axi_bresp(bresp[2*`OLAF_BOX_VNP4_2 +: 2]),
-        .s_axi_bvalid(bvalid[`OLAF_BOX_VNP4_2]), .s_axi_bready(bready[`OLAF_BOX_VNP4_2]),
-        .s_axi_araddr(araddr[20*`OLAF_BOX_VNP4_2 +: `OLAF_BOX_VNP4_2_BITS]), .s_axi_arvalid(arvalid[`OLAF_BOX_VNP4_2]),
-        .s_axi_arready(arready[`OLAF_BOX_VNP4_2]), .s_axi_rdata(rdata[32*`OLAF_BOX_VNP4_2 +: 32]),
-        .s_axi_rresp(rresp[2*`OLAF_BOX_VNP4_2 +: 2]), .s_axi_rvalid(rvalid[`OLAF_BOX_VNP4_2]),
-        .s_axi_rready(rready[`OLAF_BOX_VNP4_2])
-    );
-    olaf_box_latch #(.META_BITS(META)) latch_2 (
-        .clk(clk), .rst(rst), .tvalid(valid2), .tready(ready2), .tlast(last2), .shown(unlatched2),
-        .metadata(meta2), .first(first2)
+    olaf_box_vnp4_2 vnp4_2 (
+        .clk(clk), .rst(rst),
+        .axil_clk(BLOCKS_AT_REF ? ref_clk_100mhz : axis_aclk), .axil_rst(BLOCKS_AT_REF ? ref_rst : rst),
+        .s_tdata(queue_data), .s_tkeep(queue_keep), .s_metadata(meta_queue), .s_tlast(queue_last),
+        .s_tvalid(queue_valid), .s_tready(vnp4_2_ready),
+        .m_tdata(data2), .m_tkeep(keep2), .m_metadata(meta2), .m_tlast(last2), .m_tvalid(valid2), .m_tready(ready2),
+        .awaddr(awaddr[20*`OLAF_BOX_VNP4_2 +: 20]), .awvalid(awvalid[`OLAF_BOX_VNP4_2]), .awready(awready[`OLAF_BOX_VNP4_2]),
+        .wdata(wdata[32*`OLAF_BOX_VNP4_2 +: 32]), .wstrb(wstrb[4*`OLAF_BOX_VNP4_2 +: 4]), .wvalid(wvalid[`OLAF_BOX_VNP4_2]), .wready(wready[`OLAF_BOX_VNP4_2]),
+        .bresp(bresp[2*`OLAF_BOX_VNP4_2 +: 2]), .bvalid(bvalid[`OLAF_BOX_VNP4_2]), .bready(bready[`OLAF_BOX_VNP4_2]),
+        .araddr(araddr[20*`OLAF_BOX_VNP4_2 +: 20]), .arvalid(arvalid[`OLAF_BOX_VNP4_2]), .arready(arready[`OLAF_BOX_VNP4_2]),
+        .rdata(rdata[32*`OLAF_BOX_VNP4_2 +: 32]), .rresp(rresp[2*`OLAF_BOX_VNP4_2 +: 2]), .rvalid(rvalid[`OLAF_BOX_VNP4_2]), .rready(rready[`OLAF_BOX_VNP4_2])
     );
 
     // Out.
@@ -429,15 +387,6 @@ module olaf_box_250mhz #(
 
     wire unused = &{1'b0, s_axis_h2c_tdata, s_axis_h2c_tkeep, m_axis_c2h_tready, punted, replicator_accepted, port_number, group_index, group_first, group_count, copy_index,
                     copy_port, copy_rewrite, copy_mac_high, copy_udp_port,
-                    awaddr, araddr, wstrb, meta1, meta2, shown1, shown2, first1, first2};
-
-`ifndef SYNTHESIS
-    // What VitisNetP4 documents of its metadata, and the box relies on.
-    always @(posedge clk)
-        if (!rst && ((valid1 && first1 && !shown1) || (valid2 && first2 && !shown2))) begin
-            $display("olaf_box_250mhz: a frame left an IP without its metadata");
-            $stop;
-        end
-`endif
+                    awaddr, araddr, wstrb, meta1, meta2};
 endmodule
 `default_nettype wire

@@ -70,7 +70,7 @@ def build_variant(
             f"OlafQueue of {title}",
             hdl,
             {},
-            ("queue_model.cpp", "queue_model.h", "queue_probe.h", *native, *_STOPS),
+            ("queue_model.cpp", "queue_model.h", "queue_probe.h", "queue_time.h", *native, *_STOPS),
             {"OLAF_INDICES": geometry.indices},
         ),
         progress,

@@ -11,7 +11,7 @@ from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.ground import ground
 from olafctl.testbed.links import Links
-from olafctl.testbed.model import Engine, Testbed
+from olafctl.testbed.model import Blocks, Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
 
@@ -31,6 +31,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     report, top = source.read(path, text)
     name = top.value("name", quantities.name, _name_of(path))
     target = top.value("target", quantities.one_of(list(targets)), "twin")
+    blocks = top.value("blocks", _blocks, Blocks.RTL)
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
     declared, front = engines.read(top)
@@ -63,6 +64,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         routes=prefixes,
         links=links,
         trunks=front.trunks,
+        blocks=blocks,
         text=text,
     )
     _check_servers(testbed, top)
@@ -132,6 +134,10 @@ def _check_reserved(
         if address in limits.BETWEEN_ENGINES:
             what = f"{name} has {address}, and engines use {limits.BETWEEN_ENGINES} among themselves"
             report.add(place, what, "give it another address")
+
+
+def _blocks(text: str) -> Blocks:
+    return Blocks(quantities.one_of([each.value for each in Blocks])(text))
 
 
 def _control_tos(text: str) -> int:

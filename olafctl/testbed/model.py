@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -98,6 +99,13 @@ class Route:
     port: int
 
 
+class Blocks(StrEnum):
+    """What VNP4₁ and VNP4₂ are on a card."""
+
+    RTL = "rtl"
+    VITISNETP4 = "vitisnetp4"
+
+
 @dataclass(frozen=True)
 class Testbed:
     """A whole deployment."""
@@ -123,6 +131,7 @@ class Testbed:
     """Every link between engines, and those at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
     """The ports of links between engines, by number."""
+    blocks: Blocks = Blocks.RTL
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
 

@@ -1,8 +1,10 @@
-"""A card without its data path: BAR2 with the box's registers and tables and both IPs', all in memory."""
+"""A card without its data path: BAR2 with the box's registers and tables and both blocks', all in memory."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from olafctl.queue.registers import Access
 from olafctl.targets.opennic import plugin
@@ -12,12 +14,8 @@ from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import BOX_BASE, BY_NAME, REGISTERS, WINDOWS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic import fake_driver
-from olaflab.opennic.ip_registers import IpRegisters, Stored, build_info
 from olafswitch.errors import Problem
-from olafswitch.p4.compiler import Program, compile_text
-from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.hardware import driver
 from tests.opennic.test_plugin import p4
 
 GROUPS, COPIES, PORTS = 64, 32, 2
@@ -26,26 +24,87 @@ _NAMES = {register.offset: register.name for register in REGISTERS}
 
 @dataclass
 class Built:
-    """A plug-in's folder with stand-ins for the drivers, and both programs."""
+    """A plug-in's folder, and what its blocks are."""
 
     folder: Path
     build_id: int
-    programs: Mapping[int, Program]
+    blocks: Mapping[int, dict[str, Any]]
+    """The description of each block's registers."""
 
 
 def build(folder: Path) -> Built:
     """The plug-in of the project's P4 in ``folder``."""
     made = plugin.make(Geometry(slots=8, beats=142), p4())
     made.write(folder)
-    (folder / "drivers").mkdir()
-    programs = {}
-    for ip in IPS:
-        name = f"p4/{ip.name}.p4"
-        program = compile_text(preprocess_text(made.files[name], name), file=name)
-        library = fake_driver.build(ip.name, program.p4info, build_info(program))
-        (folder / "drivers" / library.name).write_bytes(library.read_bytes())
-        programs[ip.number] = program
-    return Built(folder, int(made.build_id, 16), programs)
+    blocks = {ip.number: json.loads(made.files[plugin.TABLES.format(ip.name)]) for ip in IPS}
+    return Built(folder, int(made.build_id, 16), blocks)
+
+
+class Stored(NamedTuple):
+    """An entry as a block holds it."""
+
+    slot: int
+    action: int
+    params: int
+
+
+class FakeBlock:
+    """The registers of a block (``p4_config.v``), with tables and counters that no frame sees."""
+
+    def __init__(self, about: dict[str, Any]) -> None:
+        self._about = about
+        self._words: dict[int, int] = {}
+        self._held = 0
+        self.rows: list[dict[int, int]] = [{} for _ in about["tables"]]
+        self.defaults: dict[int, int] = {}
+        self.counts: dict[tuple[int, int], int] = {}
+        """By counter and cell: packets above 35 bits of bytes."""
+
+    def read(self, offset: int) -> int:
+        fixed = {driver.ID: driver.MAGIC, driver.DIGEST: int(self._about["digest"], 16), driver.COMMAND: 0}
+        held = {driver.COUNT: self._held & 0xFFFFFFFF, driver.COUNT + 4: self._held >> 32}
+        return {**fixed, **held}.get(offset, self._words.get(offset, 0))
+
+    def write(self, offset: int, value: int) -> None:
+        self._words[offset] = value
+        if offset != driver.COMMAND:
+            return
+        target, last = self._words.get(driver.TARGET, 0), self._words.get(driver.SLOT, 0)
+        for slot in range(last + 1) if value & driver.SWEEP else [last]:
+            self._act(value & ~driver.SWEEP, target, slot)
+
+    def _act(self, what: int, target: int, slot: int) -> None:
+        if what == driver.TAKE:
+            self._held = self.counts.pop((target, slot), 0)
+            return
+        words = range(self._about["tables"][target]["words"])
+        number = sum(self._words.get(driver.WORDS + 4 * at, 0) << 32 * at for at in words)
+        if what == driver.SET:
+            self.rows[target][slot] = number
+        elif what == driver.CLEAR:
+            self.rows[target].pop(slot, None)
+        else:
+            self.defaults[target] = number
+
+    def count(self, name: str, cell: int, size: int) -> None:
+        """As if a frame of ``size`` bytes had been counted."""
+        number = [each["name"].rpartition(".")[2] for each in self._about["counters"]].index(name)
+        self.counts[number, cell] = self.counts.get((number, cell), 0) + (1 << 35 | size)
+
+    def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
+        """By the last part of a table's name: entries by key and mask."""
+        found: dict[str, dict[tuple[int, int], Stored]] = {}
+        for about, rows in zip(self._about["tables"], self.rows, strict=True):
+            bits, entry_bits, low = about["key_bits"], about["entry_bits"], about["action_low"]
+            full = (1 << bits) - 1
+            for slot, number in rows.items():
+                entry = number & (1 << entry_bits) - 1
+                hashed = slot < about["ways"] << about["row_bits"]
+                mask = full if hashed else number >> entry_bits + bits & full
+                stored = Stored(slot, entry >> low, entry & (1 << low) - 1)
+                name = about["name"].rpartition(".")[2]
+                found.setdefault(name, {})[number >> entry_bits & full, mask] = stored
+        return found
 
 
 @dataclass
@@ -90,25 +149,20 @@ class FakeBox:
 
 
 class FakeCard:
-    """A :class:`olafctl.targets.opennic.bar.Bar`. Its IPs keep their tables when an agent goes away."""
+    """A :class:`olafctl.targets.opennic.bar.Bar`. Its blocks keep their tables when an agent goes away."""
 
     def __init__(self, built: Built) -> None:
         self.box = FakeBox(built.build_id)
-        self.switches = {number: NativeSwitch(architecture="xsa") for number in built.programs}
-        self.ips = {}
-        for number, program in built.programs.items():
-            switch = self.switches[number]
-            switch.commit(switch.prepare(program.p4info, program.device_config))
-            self.ips[number] = IpRegisters(switch, program.p4info, build_info(program))
+        self.blocks = {number: FakeBlock(about) for number, about in built.blocks.items()}
         self.unplugged = False
         self.writes_left: int | None = None
         """After so many more writes every further one is lost, as when the agent is killed."""
         self.others = {base + RX_STATUS: RX_OK | RX_ALIGNED for base in CMACS}
         self.others.update({base + RS_FEC: 3 for base in CMACS})
         windows = {window.name: range(window.base, window.base + window.size) for window in WINDOWS}
-        self._parts: dict[range, FakeBox | IpRegisters] = {
+        self._parts: dict[range, FakeBox | FakeBlock] = {
             windows["box"]: self.box,
-            **{windows[ip.name]: self.ips[ip.number] for ip in IPS},
+            **{windows[ip.name]: self.blocks[ip.number] for ip in IPS},
         }
 
     def read(self, offset: int) -> int:
@@ -135,10 +189,5 @@ class FakeCard:
         """The card stays: another agent may open it."""
 
     def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
-        """What the IPs hold, by the last part of the table's name."""
-        return {
-            name.rpartition(".")[2]: dict(entries)
-            for ip in self.ips.values()
-            for name, entries in ip.entries().items()
-            if entries
-        }
+        """What the blocks hold, by the last part of the table's name."""
+        return {name: entries for block in self.blocks.values() for name, entries in block.tables().items()}

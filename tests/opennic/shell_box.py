@@ -6,8 +6,9 @@ from pathlib import Path
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.bench import Received, Signals, Sink, Source
-from olaflab.opennic.box import Around, Box, Compiled
+from olaflab.opennic.box import Around, Box
 from olafswitch.errors import OlafError, Problem
+from olafswitch.p4.verilog.module import Module
 
 MODELS = Path(__file__).parent / "shell"
 CMAC_PERIODS = {"cmac_clk_0": 3103, "cmac_clk_1": 3104}
@@ -59,8 +60,8 @@ class ShellBox(Box):
     A frame into ``rx`` has a sideband value: 1 for a receive error; into ``h2c`` its size and its queue.
     """
 
-    def __init__(self, queue: Geometry, programs: Mapping[int, Compiled], around: Around, seed: int) -> None:
-        super().__init__(queue, programs, seed=seed, periods=CMAC_PERIODS, around=around)
+    def __init__(self, queue: Geometry, blocks: Mapping[int, Module], around: Around, seed: int) -> None:
+        super().__init__(queue, blocks, seed=seed, periods=CMAC_PERIODS, around=around)
         for entry in range(_TABLE_ENTRIES):
             self._access(_FUNCTION, _QUEUE_TABLE + 4 * entry, entry % QUEUES)
         self._access(_FUNCTION, _QUEUE_CONFIG, FIRST_QUEUE << 16 | QUEUES)

@@ -1,6 +1,7 @@
-"""The card's agent over a library that implements what is documented of VitisNetP4's driver."""
+"""The card's agent over the registers of both blocks and the box."""
 
 import logging
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -11,11 +12,9 @@ import pytest
 
 from olafctl.targets.opennic.bar import BYTES, MappedBar
 from olafctl.targets.opennic.box_registers import Copy
-from olafctl.targets.opennic.card import DRIVER, Card, p4info
-from olafctl.targets.opennic.driver import Driver
+from olafctl.targets.opennic.card import Card, p4info
 from olafctl.targets.opennic.health import CMACS, PERIOD, RX_STATUS
-from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG
-from olafctl.wire import layouts
+from olafctl.targets.opennic.plugin import CLIENT_P4INFO, DEVICE_CONFIG, TABLES
 from olafctl.wire.frames import mac_bits
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.agent import Agent, serve
@@ -25,7 +24,7 @@ from olafswitch.p4runtime.failures import P4RuntimeFailed, WriteFailed
 from olafswitch.p4runtime.session import Change, Session, Update
 from tests.opennic import fake_card
 from tests.opennic.fake_card import COPIES, Built, FakeCard
-from tests.p4src.frames import SERVER, WORKER, ack, update
+from tests.p4src.frames import SERVER, WORKER
 
 NAMES = {1: "vnp4_1", 2: "vnp4_2"}
 WORKER_ENTRY = TableEntry(
@@ -60,7 +59,7 @@ def card(hardware: FakeCard, built: Built) -> Iterator[Card]:
 
 
 def opened_card(hardware: FakeCard, built: Built) -> Card:
-    return Card(hardware, None, built.folder, built.folder / "drivers", [1, 2])
+    return Card(hardware, None, built.folder, [1, 2])
 
 
 @pytest.fixture
@@ -99,7 +98,7 @@ def route(address: int, length: int, port: int) -> TableEntry:
     return TableEntry("forwarding", {"dst_addr": Lpm(address, length)}, "forward", {"port": port})
 
 
-def test_an_entry_arrives_in_the_drivers_order_and_width(hardware: FakeCard, first: Session) -> None:
+def test_an_entry_arrives_in_the_blocks_order_and_width(hardware: FakeCard, first: Session) -> None:
     insert(first, WORKER_ENTRY)
     [((key, mask), stored)] = hardware.tables()["workers"].items()
     assert (key, mask) == (int(WORKER.ip), 0xFFFFFFFF)
@@ -111,46 +110,37 @@ def test_an_entry_arrives_in_the_drivers_order_and_width(hardware: FakeCard, fir
     assert first.entries("workers") == {WORKER_ENTRY}
 
 
-def test_frames_find_the_entries(hardware: FakeCard, first: Session) -> None:
-    hardware.switches[1].on_user_extern("worker_hash", lambda given: 0)
-    insert(first, replace(WORKER_ENTRY, params={**WORKER_ENTRY.params, "epoch": 0}), SERVER_ENTRY)
-    _, found = hardware.switches[1].process_with_metadata(update(WORKER, SERVER).encode(), {"src": 1})
-    assert (found["kind"], found["cluster"], found["worker"]) == (int(layouts.Kind.UPDATE), 5, 77)
-    first.write([Update(Change.DELETE, WORKER_ENTRY)])
-    _, found = hardware.switches[1].process_with_metadata(update(WORKER, SERVER).encode(), {"src": 1})
-    assert found["kind"] == int(layouts.Kind.BYPASS)
-
-
-def test_the_longest_prefix_wins_by_the_lowest_priority(hardware: FakeCard, second: Session) -> None:
+def test_the_longest_prefix_wins_by_its_place(hardware: FakeCard, second: Session) -> None:
     net = int(WORKER.ip)
     insert(second, route(0, 0, 9), route(net & 0xFFFF0000, 16, 3), route(net, 32, 4))
-    priorities = {
-        mask.bit_count(): each.priority for (_, mask), each in hardware.tables()["forwarding"].items()
-    }
-    assert priorities == {0: 32, 16: 16, 32: 0}
-    frame = update(SERVER, WORKER).encode()
-    _, found = hardware.switches[2].process_with_metadata(frame, {"src": 1})
-    assert found["dst"] == 4
+    slots = {mask.bit_count(): each.slot for (_, mask), each in hardware.tables()["forwarding"].items()}
+    assert slots[32] < slots[16] < slots[0]
+
+
+def place_of(hardware: FakeCard, table: str) -> int:
+    """Where the counter of the table's only entry is: its action's last parameter."""
+    [stored] = hardware.tables()[table].values()
+    return stored.params & 0xFFFF
 
 
 def test_a_modified_entry_keeps_the_place_of_its_counter(hardware: FakeCard, second: Session) -> None:
     insert(second, route(int(WORKER.ip), 32, 4))
-    frame = update(SERVER, WORKER).encode()
-    hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    hardware.blocks[2].count("forwarding_counter", place_of(hardware, "forwarding"), 100)
     changed = route(int(WORKER.ip), 32, 5)
     second.write([Update(Change.MODIFY, changed)])
-    hardware.switches[2].process_with_metadata(frame, {"src": 1})
-    assert second.direct_counters("forwarding") == {changed: CounterData(2, 2 * len(frame))}
+    hardware.blocks[2].count("forwarding_counter", place_of(hardware, "forwarding"), 60)
+    assert second.direct_counters("forwarding") == {changed: CounterData(2, 160)}
 
 
 def test_counts_survive_reads_and_a_new_entry_starts_at_zero(hardware: FakeCard, second: Session) -> None:
-    entry, frame = route(int(WORKER.ip), 32, 4), update(SERVER, WORKER).encode()
+    entry = route(int(WORKER.ip), 32, 4)
     insert(second, entry)
+    place = place_of(hardware, "forwarding")
     for expected in (1, 2):
-        hardware.switches[2].process_with_metadata(frame, {"src": 1})
+        hardware.blocks[2].count("forwarding_counter", place, 100)
         for _ in range(2):
             assert second.direct_counters("forwarding")[entry].packets == expected
-    hardware.switches[2].process_with_metadata(frame, {"src": 1})
+    hardware.blocks[2].count("forwarding_counter", place, 100)
     second.write([Update(Change.DELETE, entry)])
     insert(second, entry)
     assert second.direct_counters("forwarding")[entry] == CounterData(0, 0)
@@ -164,7 +154,7 @@ def test_no_client_sees_the_places_of_counters(first: Session, built: Built) -> 
     assert first.entries() == {WORKER_ENTRY, SERVER_ENTRY}
 
 
-def test_refusals_of_agent_and_driver_have_p4runtimes_codes(first: Session, hardware: FakeCard) -> None:
+def test_refusals_have_p4runtimes_codes(first: Session, hardware: FakeCard) -> None:
     insert(first, WORKER_ENTRY)
     assert codes(first, Change.INSERT, WORKER_ENTRY) == ["ALREADY_EXISTS"]
     assert codes(first, Change.MODIFY, SERVER_ENTRY) == ["NOT_FOUND"]
@@ -181,41 +171,7 @@ def codes(session: Session, change: Change, *entities: TableEntry | MulticastGro
     return [failure.code for failure in caught.value.failures]
 
 
-def test_the_driver_itself_refuses_what_is_documented(built: Built, hardware: FakeCard) -> None:
-    base = 0x100000 + 0x40000
-    driver = Driver(
-        built.folder / "drivers" / DRIVER.format("vnp4_1"),
-        lambda offset: hardware.read(base + offset),
-        lambda offset, value: hardware.write(base + offset, value),
-    )
-    try:
-        table = driver.table(["workers", "identify.workers"])
-        assert not table.masked
-        action = table.action(["identify.assign"])
-        key, params = (1).to_bytes(4, "big"), bytes(14)
-        handle = table._handle
-        inserted = ("table_insert", handle, key, None, 0, action, params)
-        assert (
-            driver.try_call("table_insert", handle, key, key, 0, action, params)
-            == "TABLE_ERR_PARAM_NOT_REQUIRED"
-        )
-        assert (
-            driver.try_call("table_insert", handle, None, None, 0, action, params) == "GENERAL_ERR_NULL_PARAM"
-        )
-        assert (
-            driver.try_call("table_insert", handle, key, None, 0, 9, params) == "TABLE_ERR_INVALID_ACTION_ID"
-        )
-        assert driver.try_call(*inserted) == ""
-        assert driver.try_call(*inserted) == "CAM_ERR_DUPLICATE_FOUND"
-        assert driver.try_call("table_delete", handle, bytes(4), None) == "CAM_ERR_KEY_NOT_FOUND"
-        assert table.get(1, 0) == (action, 0)
-        with pytest.raises(OlafError, match="no table"):
-            driver.table(["nothing"])
-    finally:
-        driver.close()
-
-
-def test_a_default_action_cannot_be_changed(first: Session) -> None:
+def test_what_matches_no_entry_is_not_counted(first: Session) -> None:
     with pytest.raises(P4RuntimeFailed) as caught:
         first.default_counter("workers")
     assert caught.value.code == "UNIMPLEMENTED"
@@ -261,7 +217,7 @@ def test_groups_share_the_copy_table_until_it_is_full(hardware: FakeCard, second
 def test_after_a_kill_amid_writes_the_tables_are_as_desired(
     built: Built, hardware: FakeCard, writes: int
 ) -> None:
-    """The new agent's driver knows nothing of what the IP holds, and the IP refuses duplicates."""
+    """The new agent knows nothing of what the block holds."""
     desired = [replace(WORKER_ENTRY, match={"worker_addr": number}) for number in range(1, 12)]
     before = opened_card(hardware, built)
     with serve(before.planes, "127.0.0.1:0") as agent, connect(agent, built, 1) as session:
@@ -335,12 +291,22 @@ def test_a_pipeline_of_another_build_is_refused(agent: Agent, built: Built, tmp_
         session.push(built.folder / CLIENT_P4INFO.format("vnp4_1"), other, cookie=1)
 
 
-def test_a_driver_of_another_build_is_refused(built: Built, hardware: FakeCard, tmp_path: Path) -> None:
-    for mine, other in (("vnp4_1", "vnp4_2"), ("vnp4_2", "vnp4_1")):
-        library = (built.folder / "drivers" / DRIVER.format(other)).read_bytes()
-        (tmp_path / DRIVER.format(mine)).write_bytes(library)
-    with pytest.raises(OlafError, match=r"TARGET_ERR_INCOMPATIBLE_SW_HW.*one build"):
-        Card(hardware, None, built.folder, tmp_path, [1, 2])
+def test_registers_of_another_program_are_refused(built: Built, hardware: FakeCard, tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    shutil.copytree(built.folder, build)
+    first, second = (build / TABLES.format(name) for name in NAMES.values())
+    shutil.copy(second, first)
+    with pytest.raises(OlafError, match="the registers are not those of vnp4_2"):
+        Card(hardware, None, build, [1, 2])
+
+
+def test_the_tables_of_vitisnetp4_are_not_the_agents(
+    built: Built, hardware: FakeCard, tmp_path: Path
+) -> None:
+    build = tmp_path / "build"
+    shutil.copytree(built.folder, build, ignore=shutil.ignore_patterns("*.tables.json"))
+    with pytest.raises(OlafError, match=r"AMD's own driver.*blocks: rtl"):
+        Card(hardware, None, build, [1, 2])
 
 
 def test_bar2_is_mapped_and_checked(tmp_path: Path) -> None:
@@ -362,11 +328,3 @@ def test_bar2_is_mapped_and_checked(tmp_path: Path) -> None:
     assert (tmp_path / "resource2").read_bytes()[0x100040:0x100044] == b"\x04\x03\x02\x01"
     with pytest.raises(OlafError, match="cannot be opened"):
         MappedBar(tmp_path / "nothing")
-
-
-def test_status_of_acks_and_multicast_reach_the_metadata(hardware: FakeCard, second: Session) -> None:
-    insert(second, TableEntry("cluster_multicast", {"cluster": 5}, "multicast", {"group": 6}))
-    given = {"src": 1, "kind": int(layouts.Kind.ACK), "cluster": 5, "slots": 8}
-    left, found = hardware.switches[2].process_with_metadata(ack().encode(), given)
-    assert found["group"] == 6
-    assert left is not None and len(left) == len(ack().encode()) + layouts.STATUS.size

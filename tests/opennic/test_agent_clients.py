@@ -42,7 +42,7 @@ def card(built: Built) -> Iterator[Card]:
     echoing = threading.Thread(target=echo)
     echoing.start()
     host = HostFunction(ours, "the test")
-    card = Card(FakeCard(built), host, built.folder, built.folder / "drivers", [1, 2])
+    card = Card(FakeCard(built), host, built.folder, [1, 2])
     yield card
     card.close()
     echoing.join()

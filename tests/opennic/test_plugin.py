@@ -19,6 +19,7 @@ from olafctl.targets.opennic.build import build
 from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.plugin import Plugin
+from olafctl.testbed.model import Blocks
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
 from olafswitch.errors import OlafError
@@ -51,7 +52,20 @@ def p4() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def made() -> Plugin:
+    """With VitisNetP4, so that all of the Tcl is in it."""
+    return plugin.make(Geometry(slots=8, beats=142), p4(), vitis=True)
+
+
+@pytest.fixture(scope="module")
+def own() -> Plugin:
     return plugin.make(Geometry(slots=8, beats=142), p4())
+
+
+def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
+    assert {"hdl/vnp4_1.v", "hdl/vnp4_2.v", "hdl/p4_exact.v", "agent/vnp4_1.tables.json"} <= set(own.files)
+    assert "ips.tcl" not in own.files and "ips.tcl" not in own.files["build_box_250mhz.tcl"]
+    assert own.build_id != made.build_id
+    assert "ips.tcl" in made.files and "hdl/vnp4_1.v" not in made.files
 
 
 def good_answers() -> list[Answer]:
@@ -127,9 +141,9 @@ def test_one_build_id_is_everywhere(made: Plugin) -> None:
 
 
 def test_any_change_is_another_build(made: Plugin) -> None:
-    other = plugin.make(Geometry(slots=9, beats=142), p4())
+    other = plugin.make(Geometry(slots=9, beats=142), p4(), vitis=True)
     assert other.build_id != made.build_id
-    assert plugin.make(Geometry(slots=8, beats=142), p4()).build_id == made.build_id
+    assert plugin.make(Geometry(slots=8, beats=142), p4(), vitis=True).build_id == made.build_id
 
 
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2"])
@@ -276,7 +290,7 @@ def test_preflight_names_everything_that_is_missing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     for name in ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE", "XILINX_VIVADO"):
         monkeypatch.delenv(name, raising=False)
-    output = "\n".join(map(str, preflight.problems()))
+    output = "\n".join(map(str, preflight.problems(Blocks.RTL)))
     for word in ("Vivado is not on PATH", "no licence is set up", "open-nic-shell"):
         assert word in output
 
@@ -289,7 +303,8 @@ def test_preflight_reads_versions_and_licences(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XILINXD_LICENSE_FILE", str(tmp_path / "some.lic"))
     monkeypatch.delenv("LM_LICENSE_FILE", raising=False)
-    output = [str(problem) for problem in preflight.problems()]
+    assert not [problem for problem in preflight.problems(Blocks.RTL) if "hcam_base" in str(problem)]
+    output = [str(problem) for problem in preflight.problems(Blocks.VITISNETP4)]
     assert len(output) == 4
     assert "2022.1 is too old" in output[0]
     assert "hcam_base" in output[1] and "cmac_usplus" in output[2]

@@ -9,10 +9,3 @@ def test_every_frame_is_accounted_for() -> None:
     assert done.copies > 900
     assert done.resets == 1
     assert done.bad > 10
-
-
-def test_every_frame_is_accounted_for_with_verilog_programs() -> None:
-    done = account(frames=300, seed=1, rtl=True)
-    assert done.frames == 300
-    assert done.copies > 250
-    assert done.bad > 5

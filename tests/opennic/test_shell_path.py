@@ -10,7 +10,7 @@ import pytest
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire.layouts import CPU_PORT
-from olaflab.opennic.random_frames import QUEUE, Twin, blank, compiled, prepare, random_frame
+from olaflab.opennic.random_frames import QUEUE, Twin, blank, blocks, prepare, program, random_frame
 from tests.opennic.shell_box import (
     FIRST_QUEUE,
     QUEUES,
@@ -33,7 +33,8 @@ Sent = tuple[int, bytes]
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[ShellBox]:
     rtl = around(Path(SHELL).resolve(), plugin.make(QUEUE, p4()), tmp_path)
-    made = ShellBox(QUEUE, compiled(), rtl, seed=4)
+    made = ShellBox(QUEUE, blocks(), rtl, seed=4)
+    program(made)
     prepare(made)
     yield made
     made.close()

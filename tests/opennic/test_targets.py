@@ -17,7 +17,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
 from olafctl.targets import processes, registry, testbeds
 from olafctl.targets.interface import Running
-from olafctl.targets.opennic.target import CARD, DRIVERS
+from olafctl.targets.opennic.target import CARD
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.entities import TableEntry
@@ -64,15 +64,25 @@ def test_the_target_can_be_given_instead_of_the_testbeds_own(tmp_path: Path) -> 
 
 def test_the_build_says_what_comes_next_and_on_which_machine() -> None:
     made = build(bed_for("opennic"), quiet)
-    assert {"run.tcl", "manifest.json", "agent", "driver", "p4"} <= {
-        each.name for each in made.folder.iterdir()
-    }
+    assert {"run.tcl", "manifest.json", "agent", "p4"} <= {each.name for each in made.folder.iterdir()}
+    assert "the licence cmac_usplus" in made.next_steps and "sdnet_p4" not in made.next_steps
     assert f"vivado -mode batch -source {made.folder / 'run.tcl'}" in made.next_steps
     assert "on a machine with Vivado 2023.2 (or 2023.1 or later)" in made.next_steps
     assert "on the card's host" in made.next_steps
 
 
-def test_a_program_that_vitisnetp4_does_not_take_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vitisnetp4_can_be_built_and_is_not_deployed() -> None:
+    text = f"blocks: vitisnetp4\n{TWO_PORTS}"
+    made = build(bed_for("opennic", text), quiet)
+    assert (made.folder / "ips.tcl").is_file()
+    assert "the licences sdnet_p4, hcam_base, cmac_usplus" in made.next_steps
+    assert "deploy" not in made.next_steps
+    for target in ("opennic", "opennic-sim"):
+        with pytest.raises(OlafError, match=r"vitisnetp4 can be built, not deployed.*blocks: rtl"):
+            deploy(bed_for(target, text), quiet)
+
+
+def test_a_program_outside_of_the_subset_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     from olafctl.targets import p4_sources
 
     sources = p4_sources.sources(bed_for("opennic"))
@@ -80,7 +90,7 @@ def test_a_program_that_vitisnetp4_does_not_take_is_not_built(monkeypatch: pytes
         "meta.punt = 1;", "meta.punt = 1; meta.size = meta.size / meta.src;"
     )
     monkeypatch.setattr(p4_sources, "sources", lambda _: {**sources, "identify.p4": divided})
-    with pytest.raises(OlafError, match="does not divide"):
+    with pytest.raises(OlafError, match=r"p4/vnp4_1\.p4:\d+"):
         build(bed_for("opennic"), quiet)
 
 
@@ -143,7 +153,6 @@ def test_opennic_drives_its_own_build_and_refuses_another(
     folder = state / "card"
     os.kill(agent_of(state), signal.SIGKILL)
     monkeypatch.setenv(CARD, str(folder))
-    monkeypatch.setenv(DRIVERS, str(folder / "build" / "drivers"))
     bed = bed_for("opennic", TWO_PORTS.replace("name: card", "name: real"))
     outcome = deploy(bed, quiet)
     store = Store(folder_of("real"))

@@ -49,7 +49,8 @@ def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, 
 
 def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
     bed = load(tmp_path, "clusters: []")
-    assert (bed.name, bed.target, bed.udp_port, bed.control_tos) == ("bed", "twin", 20300, 0xFC)
+    assert (bed.name, bed.target, bed.blocks) == ("bed", "twin", "rtl")
+    assert (bed.udp_port, bed.control_tos) == (20300, 0xFC)
     assert asdict(bed.root) == {
         "indices": 16,
         "slots": 8,

@@ -310,6 +310,12 @@ TABLE = [
         "3: udp_port: 0 is out of range (give a number from 1 to 65535)",
     ),
     changed(
+        "blocks-unknown",
+        "udp_port: 20300",
+        "blocks: vitisnet",
+        "3: blocks: 'vitisnet' is not one of rtl, vitisnetp4 (did you mean vitisnetp4?)",
+    ),
+    changed(
         "tos-with-ecn",
         "0xFC",
         "0xFD",

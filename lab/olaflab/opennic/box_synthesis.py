@@ -1,35 +1,41 @@
-"""What the 250 MHz user box takes of an XCU55C, as Yosys maps it.
+"""What the 250 MHz user box and each of its two blocks take of an XCU55C, as Yosys maps them.
 
-OlafQueue and the two IPs are black boxes in it: the queue's own figures are :mod:`olaflab.queue.synthesis`'s.
+In the box OlafQueue and the blocks are black boxes: the queue's own figures are those of
+:mod:`olaflab.queue.synthesis`.
 """
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from olafctl.queue.verilog import INSTANCE, instance
+from olafctl.targets.opennic.blocks import verilog
 from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.stand_ins import stub
+from olaflab.opennic.random_frames import blocks
 from olaflab.opennic.verilate import sources
 from olaflab.queue import synthesis
 from olaflab.queue.netlist import Netlist
 from olaflab.queue.synthesis import DEVICE, mapper, resources
 from olafswitch import cache
 
-TOP = "olaf_box_250mhz"
+BOX = "olaf_box_250mhz"
+BLOCKS = tuple(ip.name for ip in IPS)
 PAPER = {"LUT": 3.52, "FF": 1.5}
 """Percent of an XCU55C that OLAF §7 states for OlafQueue and its IPs."""
+_BLACK = (Path(INSTANCE).stem, *(f"olaf_box_{name}" for name in BLOCKS))
 
 
 @dataclass(frozen=True)
 class BoxUtilisation:
-    """The resources of the box without OlafQueue and the IPs, by the names of DEVICE."""
+    """The resources of one part, by the names of DEVICE."""
 
-    counts: dict[str, float]
+    part: str
+    counts: Mapping[str, float]
     levels: int
-    """Of the longest path from register to register of the box's own, in levels of logic."""
+    """Of the longest path from register to register of its own, in levels of logic."""
     path: tuple[str, ...] = ()
     """The nets along it."""
 
@@ -38,45 +44,50 @@ class BoxUtilisation:
         return 100 * self.counts[resource] / DEVICE[resource]
 
 
-def synthesize_box() -> BoxUtilisation:
-    """Map the box to UltraScale+ cells (some minutes; kept by content).
+def synthesize(part: str) -> BoxUtilisation:
+    """Map the box (BOX) or one of BLOCKS to UltraScale+ cells (5 to 20 minutes; kept by content).
 
     Raises MissingTool without Yosys, OlafError when Yosys fails.
     """
     command = mapper()
-    made = {INSTANCE: instance(Geometry()), **{f"{ip.name}.v": stub(ip) for ip in IPS}}
-    files = sources()
-    key = cache.digest([command, _script(made), *(part for item in made.items() for part in item), *files])
-    folder, _ = cache.build_once("synthesis", key, lambda work: _run(command, made, files, work))
-    module = json.loads((folder / "netlist.json").read_text())["modules"][TOP]
-    black = {*(ip.name for ip in IPS), Path(INSTANCE).stem}
-    module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in black}
+    files = verilog(blocks())
+    if part == BOX:
+        files = {path.name: path.read_text() for path in sources()} | {
+            **{f"{name}.v": files[f"{name}.v"] for name in _BLACK[1:]},
+            INSTANCE: instance(Geometry()),
+        }
+    else:
+        files = {name: text for name, text in files.items() if name.startswith("p4_")} | {
+            f"{part}.v": files[f"{part}.v"]
+        }
+    script = _script(part, files)
+    key = cache.digest([command, script, *(piece for item in sorted(files.items()) for piece in item)])
+    folder, _ = cache.build_once("synthesis", key, lambda work: _run(command, script, part, files, work))
+    module = json.loads((folder / "netlist.json").read_text())["modules"][part]
+    module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in _BLACK}
     netlist = Netlist(module)
     cells = resources(netlist)
     longest = netlist.longest()
-    return BoxUtilisation({name: cells[name.lower()] for name in DEVICE}, longest.levels, longest.nets)
+    return BoxUtilisation(part, {name: cells[name.lower()] for name in DEVICE}, longest.levels, longest.nets)
 
 
-def _script(made: dict[str, str]) -> str:
+def _script(part: str, files: Mapping[str, str]) -> str:
     """Relative paths only: YoWASP sees no others."""
-    names = sorted({*made, *(path.name for path in sources() if path.suffix == ".v")})
     return "\n".join(
         (
-            "read_verilog -DSYNTHESIS -Ihdl " + " ".join(f"hdl/{name}" for name in names),
-            f"blackbox {Path(INSTANCE).stem}",
-            f"hierarchy -top {TOP}",
-            f"synth_xilinx -family xcup -flatten -top {TOP} -noiopad -noclkbuf",
+            "read_verilog -DSYNTHESIS -Ihdl " + " ".join(f"hdl/{n}" for n in sorted(files) if n[-2:] == ".v"),
+            f"blackbox {' '.join(_BLACK)}" if part == BOX else "",
+            f"hierarchy -top {part}",
+            f"synth_xilinx -family xcup -flatten -top {part} -noiopad -noclkbuf",
             "write_json netlist.json",
             "",
         )
     )
 
 
-def _run(command: str, made: dict[str, str], files: list[Path], work: Path) -> None:
+def _run(command: str, script: str, part: str, files: Mapping[str, str], work: Path) -> None:
     (work / "hdl").mkdir()
-    for path in files:
-        shutil.copy(path, work / "hdl")
-    for name, text in made.items():
+    for name, text in files.items():
         (work / "hdl" / name).write_text(text)
-    synthesis.run(command, _script(made), work, "netlist.json", "synthesizing the box")
+    synthesis.run(command, script, work, "netlist.json", f"synthesizing {part}")
     shutil.rmtree(work / "hdl")

@@ -1,23 +1,27 @@
 """A simulated card: the whole box in Verilator, hosts at its ports, BAR2 and the host function at sockets.
 
-Its clock runs while anything moves and during register accesses, and rests otherwise.
+Its clock runs while anything moves and during register accesses, some thousand times slower than a card's.
+While nothing moves in the queue, the queue's own clock keeps the wall's: what waits for its time (a rate, a
+cluster's window) comes then, late by what moving frames took.
 """
 
 import json
+import math
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.bar import ALL_ONES, WRITE
-from olafctl.targets.opennic.card import DESCRIPTION
+from olafctl.targets.opennic.blocks import block
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.accesses import Accesses
-from olaflab.opennic.blocks import block
-from olaflab.opennic.box import Box, Rtl
+from olaflab.opennic.box import Box
 from olaflab.opennic.front import Front, Segment, wait
 from olafswitch.p4.verilog.module import Module
 from olafswitch.ports import unix
@@ -28,20 +32,15 @@ _QUIET = 2000
 """Cycles without a beat after which only the queue can still hold frames."""
 _ROOM = 4096
 """Beats that wait at an input before the card stops reading its port."""
-_IDLE_SECONDS = 60.0
+_IDLE_CYCLES = 60 * CLOCK_HZ
 _PCAP_SECONDS = 0.002
 _BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
 
 
-def blocks(plugin: Mapping[str, str]) -> Mapping[int, Module]:
-    """The programs in a plug-in's files as Verilog. Raises OlafError."""
-    return {ip.number: block(ip, plugin[f"p4/{ip.name}.p4"], f"p4/{ip.name}.p4") for ip in IPS}
-
-
-def describe(made: Mapping[int, Module], folder: Path) -> None:
-    """Write what the agent must know of each block to ``folder``."""
-    for ip in IPS:
-        (folder / DESCRIPTION.format(ip.name)).write_text(json.dumps(made[ip.number].description))
+def blocks_of(build: Path) -> Mapping[int, Module]:
+    """VNP4₁ and VNP4₂ of the plug-in in the folder ``build``. Raises Refused."""
+    files = {ip: f"p4/{ip.name}.p4" for ip in IPS}
+    return {ip.number: block(ip, (build / file).read_text(), file) for ip, file in files.items()}
 
 
 class SimulatedCard:
@@ -49,45 +48,46 @@ class SimulatedCard:
 
     def __init__(self, build: Path, fronts: Sequence[Front], state: Path) -> None:
         """``fronts`` are the CMACs' ends; the sockets are made in ``state``. Raises OlafError."""
-        files = {f"p4/{ip.name}.p4": (build / f"p4/{ip.name}.p4").read_text() for ip in IPS}
         manifest = json.loads((build / MANIFEST).read_text())
         self._build_id = int(manifest["build_id"], 16)
-        programs = {number: Rtl(made) for number, made in blocks(files).items()}
-        self._box = Box(Geometry(**manifest["queue"]), programs, ports=len(fronts))
+        self._box = Box(Geometry(**manifest["queue"]), blocks_of(build), ports=len(fronts))
         self._fronts = fronts
         self._host = Segment(state / "host.sock")
         self._accesses = Accesses(unix.listen(state / "bar.sock", socket.SOCK_STREAM))
         self._other: dict[int, int] = {0: 0x20260101}
         for base in CMACS[: len(fronts)]:
             self._other.update({base + RX_STATUS: RX_OK | RX_ALIGNED, base + RS_FEC: 3})
-        self._written = False
+        self._moving, self._still = False, 0
+        self._began = time.monotonic()
+        self._skipped = -self._box.bench.cycles()
         self._awake, self._waker = socket.socketpair()
         self.lost = 0
         """Frames that a host did not take."""
 
     def run(self) -> None:
-        """Move frames until :meth:`stop`. Raises OlafError when the box broke a rule of the IPs' ports."""
-        still = 0
-        idle = True
+        """Move frames until :meth:`stop`. Raises OlafError when an assertion in the RTL failed."""
         polled = any(not list(front.waitables()) for front in self._fronts)
         while True:
-            seconds = 0.0 if not idle else _PCAP_SECONDS if polled else _IDLE_SECONDS
+            rest = min(self._keep_time(), _PCAP_SECONDS if polled else math.inf)
             ready = wait(
-                (*self._fronts, self._host), [self._awake.fileno(), *self._accesses.waitables()], seconds
+                (*self._fronts, self._host),
+                [self._awake.fileno(), *self._accesses.waitables()],
+                0.0 if self._moving else rest,
             )
             if self._awake.fileno() in ready:
                 return
             self._accesses.answer(self.access)
-            if self._take_in() or self._written:
-                idle, still, self._written = False, 0, False
-            if idle:
+            if self._take_in():
+                self._moving, self._still = True, 0
+            if not self._moving and self._keep_time() > 0:
                 continue
+            self._moving = True
             before = self._beats()
             self._box.run(_SLICE)
             self._hand_out()
-            still = still + _SLICE if self._beats() == before else 0
-            if still >= _QUIET:
-                idle, still = self._rests(), 0
+            self._still = self._still + _SLICE if self._beats() == before else 0
+            if self._still >= _QUIET:
+                self._moving, self._still = self._box.quiet(1) == 0, 0
 
     def stop(self) -> None:
         """End :meth:`run`, from any thread."""
@@ -106,8 +106,9 @@ class SimulatedCard:
             if kind == WRITE:
                 self._other[offset] = value
             return self._other.get(offset, ALL_ONES)
+        self._keep_time()
         if kind == WRITE:
-            self._written = True
+            self._moving, self._still = True, 0
             self._box.axil.write(offset - BOX_BASE, value)
             return 0
         if offset == _BUILD_ID:  # as if the bitstream had been built with it
@@ -136,10 +137,12 @@ class SimulatedCard:
         box = self._box
         return sum(end.beats for end in (*box.rx, box.h2c, *box.tx, box.c2h))
 
-    def _rests(self) -> bool:
-        """Whether nothing more happens by itself: no update waits but those that are held or accumulate."""
-        queue = self._box.queue
-        now = queue.read_all()
-        waiting = now["resident_updates"] - now["accumulating"]
-        self._hand_out()
-        return not now["resident_bypass"] and (not waiting or bool(now["hold"]))
+    def _keep_time(self) -> float:
+        """Bring a queue in which nothing moves up to the wall's clock; seconds until something can happen."""
+        passed = (time.monotonic() - self._began) * CLOCK_HZ
+        due = int(passed) - self._box.bench.cycles() - self._skipped
+        quiet = self._box.quiet(max(due, 0) + _IDLE_CYCLES)
+        skipped = min(max(due, 0), quiet)
+        self._box.skip(skipped)
+        self._skipped += skipped
+        return max(quiet - due, 0) / CLOCK_HZ

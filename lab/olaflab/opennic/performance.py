@@ -2,27 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
-
-import numpy as np
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint
-from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import FrameType, Kind
-from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
+from olafctl.wire.frames import Datagram
+from olafctl.wire.layouts import Kind
 from olaflab.opennic import random_frames
 from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
-from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build
 
 WARM_UP = 10
 """Frames that leave before counting begins."""
 OUT_PORT = 2
-GROUP = 1
+_UDP = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 HOLD = 24
 """The box's IN_HOLD: beats of an update that are stored on the way in before it goes on."""
 
@@ -46,10 +39,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Latency:
-    """Cycles from a frame's first beat in to its first beat out, in all and of each stage, and to its last.
-
-    ``ips`` are two stand-ins of the cycles given; the real ones are known when they are generated.
-    """
+    """Cycles from a frame's first beat in to its first beat out, in all and by stage, and to its last."""
 
     total: int
     stages: Mapping[str, int]
@@ -67,17 +57,14 @@ class Latency:
         return self.gone * 1e9 / CLOCK_HZ
 
 
-def throughput(
-    queue: Geometry, size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int = 60
-) -> Throughput:
+def throughput(size: int, kind: Kind, inputs: Sequence[int] = (0,), frames: int = 60) -> Throughput:
     """Frames of ``size`` bytes without a pause into each of ``inputs``, out by one port.
 
     Updates are not combined (mode FIFO), so that all that goes in comes out.
     """
-    box = Box(queue, _programs(kind))
+    box = random_frames.programmed()
     try:
-        box.queue.write("mode", Mode.FIFO.number)
-        frame = _frame(size)
+        frame = random_frames.an_update(size) if kind is Kind.UPDATE else _plain(size)
         for source in inputs:
             for _ in range(frames):
                 box.rx[source].send(frame)
@@ -88,14 +75,14 @@ def throughput(
     return _counted(left[WARM_UP:])
 
 
-def replication(queue: Geometry, size: int, members: int, frames: int = 4) -> Throughput:
+def replication(size: int, members: int, frames: int = 4) -> Throughput:
     """ACKs of ``size`` bytes to a group of so many members, all of them behind one port."""
-    box = Box(queue, _programs(Kind.ACK, group=GROUP))
+    box = random_frames.programmed()
     try:
         copies = [Copy(OUT_PORT, number + 1, number, number) for number in range(members)]
-        box.registers.set_group(GROUP, copies)
+        box.registers.set_group(random_frames.CLUSTER_GROUP, copies)
         for _ in range(frames):
-            box.rx[0].send(_frame(size))
+            box.rx[0].send(random_frames.an_ack(size - layouts.STATUS.size))
         box.settle()
         left = box.tx[OUT_PORT - 1].frames()
     finally:
@@ -103,11 +90,12 @@ def replication(queue: Geometry, size: int, members: int, frames: int = 4) -> Th
     return _counted(left)
 
 
-def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
+def latency(size: int) -> Latency:
     """One update of ``size`` bytes through an empty box, and the share of each stage."""
-    box = Box(queue, _programs(Kind.UPDATE), latency=ip_latency)
+    box = random_frames.programmed()
+    frame = random_frames.an_update(size)
     try:
-        box.rx[0].send(_frame(size))
+        box.rx[0].send(frame)
         came = _first_beat(box.bench, box.rx[0])
         box.settle()
         (left,) = box.tx[OUT_PORT - 1].frames()
@@ -115,54 +103,17 @@ def latency(queue: Geometry, size: int, ip_latency: int = 40) -> Latency:
     finally:
         box.close()
     known = {
-        "measure": _through("olaf_box_measure", size, {"HOLD": HOLD}),
-        "arbiter": _through("olaf_box_arbiter", size, {"INPUTS": 1}),
-        "ips": 2 * ip_latency,
-        "replicator": _through("olaf_box_replicator", size, {}),
-        "port": _through("olaf_box_tx", size, {}),
+        "measure": _through("olaf_box_measure", frame, {"HOLD": HOLD}),
+        "arbiter": _through("olaf_box_arbiter", frame, {"INPUTS": 1}),
+        "replicator": _through("olaf_box_replicator", frame, {}),
+        "port": _through("olaf_box_tx", frame, {}),
     }
-    return Latency(total, {**known, "queue and the rest": total - sum(known.values())}, gone)
+    return Latency(total, {**known, "VNP4₁, OlafQueue, VNP4₂": total - sum(known.values())}, gone)
 
 
-def rtl_latency(size: int) -> Latency:
-    """One update of ``size`` bytes through an empty box whose programs are Verilog."""
-    box = random_frames.rtl_box(seed=1)
-    try:
-        box.rx[0].send(random_frames.an_update(size))
-        came = _first_beat(box.bench, box.rx[0])
-        box.settle()
-        (left,) = box.tx[OUT_PORT - 1].frames()
-    finally:
-        box.close()
-    return Latency(left.first - came, {}, left.last - came)
-
-
-def _programs(kind: Kind, group: int = 0) -> dict[int, "_Fixed"]:
-    return {
-        1: _Fixed({"kind": int(kind), "cluster": 0, "worker": 1}),
-        2: _Fixed({"group": group} if group else {"dst": OUT_PORT}),
-    }
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """A program with the same verdict for every frame."""
-
-    metadata: Mapping[str, int]
-
-    def __call__(self, metadata: Mapping[str, int], head: bytes) -> Outcome:
-        return Outcome(head, self.metadata)
-
-
-def _frame(size: int) -> bytes:
-    """An update of ``size`` bytes; smaller than its headers, just bytes."""
-    values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
-    if values < 0 or rest:
-        return bytes(size)
-    worker = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
-    server = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
-    gradient = np.ones(values, dtype=np.float32)
-    return OlafFrame(worker, server, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, gradient).encode()
+def _plain(size: int) -> bytes:
+    """A frame that is no update, to the server's port."""
+    return Datagram(random_frames.STRANGER, random_frames.SERVER, bytes(size - _UDP)).encode()
 
 
 def _counted(left: Sequence[Received]) -> Throughput:
@@ -177,7 +128,7 @@ def _first_beat(bench: Bench, source: Source) -> int:
     return bench.cycles() - 1
 
 
-def _through(top: str, size: int, parameters: Mapping[str, int]) -> int:
+def _through(top: str, frame: bytes, parameters: Mapping[str, int]) -> int:
     """Cycles from a frame's first beat in to its first beat out of one module."""
     bench = Bench(build(top, parameters), {"clk": 4000})
     try:
@@ -185,9 +136,9 @@ def _through(top: str, size: int, parameters: Mapping[str, int]) -> int:
         bench.run(10)
         bench["rst"] = 0
         source, sink, user = _ends(bench, top)
-        source.send(_frame(size), user(size))
+        source.send(frame, user(len(frame)))
         came = _first_beat(bench, source)
-        bench.run(2 * size)
+        bench.run(2 * len(frame))
         return sink.frames()[0].first - came
     finally:
         bench.close()

@@ -1,18 +1,20 @@
 """Random frames through the whole simulated box, each accounted for against the twin's programs.
 
-The box runs both XSA programs, compiled natively, behind stand-ins for the IPs; what must leave is what the
-v1model programs of the twin send for the same frame. Frames are unique, so each that leaves is traced to the
-one that it came from. Updates are not combined (mode FIFO), so that every frame in is a frame out.
+The box runs both XSA programs in Verilog, their tables written over its registers; what must leave is what
+the v1model programs of the twin send for the same frame. Frames are unique, so each that leaves is traced to
+the one that it came from. Updates are not combined (mode FIFO), so that every frame in is a frame out.
 """
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from ipaddress import IPv4Address
 
 import numpy as np
 
 from olafctl import paths
+from olafctl.targets.opennic.blocks import block
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
@@ -22,15 +24,14 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
-from olaflab.opennic.blocks import block
-from olaflab.opennic.box import Box, Compiled, Rtl
-from olaflab.opennic.ip_registers import IpRegisters
+from olaflab.opennic.box import Box
 from olaflab.opennic.verilated import Programmed
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.verilog.module import Module
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
 from olafswitch.p4runtime.program import Program
 
@@ -40,19 +41,21 @@ PORTS = (WORKERS_PORT, SERVERS_PORT)
 SIZES = (60, 64, 65, 128, 129, 1500, 9036)
 LONGEST = 9036
 EPOCH = 2
-_WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
-_NEIGHBOUR = Endpoint("02:00:00:00:00:02", IPv4Address("10.0.0.2"), 40002)
-_SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
-_STRANGER = Endpoint("02:00:00:00:00:99", IPv4Address("10.0.0.99"), 5000)
+WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
+NEIGHBOUR = Endpoint("02:00:00:00:00:02", IPv4Address("10.0.0.2"), 40002)
+SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)
+STRANGER = Endpoint("02:00:00:00:00:99", IPv4Address("10.0.0.99"), 5000)
 _NOWHERE = Endpoint("02:00:00:00:00:77", IPv4Address("10.9.9.9"), 5000)
-_CLUSTER_GROUP, _FLOOD_GROUP = 6, 100
-_MEMBERS = ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _STRANGER))
+CLUSTER_GROUP, _FLOOD_GROUP = 6, 100
+MEMBERS = ((WORKERS_PORT, WORKER), (WORKERS_PORT, NEIGHBOUR), (SERVERS_PORT, STRANGER))
 _BROADCAST = (1 << 48) - 1
 _BATCH = 64
 _RESET_EVERY = 16
 """Batches after which the box is reset in the middle of one."""
 _UDP = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 _CHECKSUM_AT = layouts.ETHERNET.size + 10
+
+_NONE = np.zeros(0, dtype=np.float32)
 
 Sent = tuple[int, bytes]
 
@@ -85,18 +88,18 @@ def _first(file: str, architecture: str, driver: Driver | None = None) -> _Progr
     made = _Programmer(file, architecture, driver)
     for reason in Refusal:
         made.add("refusals", reason, "refuse")
-    made.add("workers", int(_WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
-    made.add("workers", int(_NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
-    made.add("parameter_servers", int(_SERVER.ip), "admit", ANY_PORT, mac_bits(_SERVER.mac), _SERVER.port)
+    made.add("workers", int(WORKER.ip), "assign", 5, 77, 8, 4, 3, EPOCH, ANY_PORT)
+    made.add("workers", int(NEIGHBOUR.ip), "assign", 6, 0, 12, 1, 0, 0, ANY_PORT)
+    made.add("parameter_servers", int(SERVER.ip), "admit", ANY_PORT, mac_bits(SERVER.mac), SERVER.port)
     return made
 
 
 def _second(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
     made = _Programmer(file, architecture, driver)
-    made.add("cluster_multicast", 5, "multicast", _CLUSTER_GROUP)
-    for port, endpoint in ((WORKERS_PORT, _WORKER), (WORKERS_PORT, _NEIGHBOUR), (SERVERS_PORT, _SERVER)):
+    made.add("cluster_multicast", 5, "multicast", CLUSTER_GROUP)
+    for port, endpoint in ((WORKERS_PORT, WORKER), (WORKERS_PORT, NEIGHBOUR), (SERVERS_PORT, SERVER)):
         made.add("forwarding", Lpm(int(endpoint.ip), 32), "forward", port)
-    made.add("bridging", mac_bits(_WORKER.mac), "forward", WORKERS_PORT)
+    made.add("bridging", mac_bits(WORKER.mac), "forward", WORKERS_PORT)
     made.add("bridging", _BROADCAST, "flood", _FLOOD_GROUP)
     return made
 
@@ -107,12 +110,16 @@ class Twin:
     def __init__(self) -> None:
         self._first = _first("vnp4_1.p4", "v1model").switch
         second = _second("vnp4_2.p4", "v1model")
-        for member, (_, endpoint) in enumerate(_MEMBERS, start=1):
+        for member, (_, endpoint) in enumerate(MEMBERS, start=1):
             second.add("members", member, "deliver", *_delivery(endpoint))
         self._second = second.switch
-        replicas = [Replica(port, member) for member, (port, _) in enumerate(_MEMBERS, start=1)]
-        self._second.set_multicast_group(_CLUSTER_GROUP, replicas)
+        replicas = [Replica(port, member) for member, (port, _) in enumerate(MEMBERS, start=1)]
+        self._second.set_multicast_group(CLUSTER_GROUP, replicas)
         self._second.set_multicast_group(_FLOOD_GROUP, [Replica(port, 0) for port in PORTS])
+
+    def first(self, port: int, frame: bytes) -> list[Sent]:
+        """What VNP4₁ sends."""
+        return self._first.process(port, frame)
 
     def sends(self, port: int, frame: bytes) -> list[Sent]:
         """Port 510 is the host; its frames begin with the port that they came in by."""
@@ -130,42 +137,51 @@ def _delivery(endpoint: Endpoint) -> tuple[int, int, int]:
     return mac_bits(endpoint.mac), int(endpoint.ip), endpoint.port
 
 
-def compiled() -> Mapping[int, Compiled]:
-    """Both XSA programs with the entries that the twin's have."""
-    made = {1: _first("vnp4_1_xsa.p4", "xsa"), 2: _second("vnp4_2_xsa.p4", "xsa")}
-    return {
-        number: Compiled(each.switch, IpRegisters(each.switch, each.program.p4info, number))
-        for number, each in made.items()
-    }
-
-
-def blocks() -> Mapping[int, Rtl]:
+@cache
+def blocks() -> Mapping[int, Module]:
     """Both XSA programs in Verilog."""
     made = {}
     for ip in IPS:
         source = paths.sources() / "p4src" / f"{ip.name}_xsa.p4"
-        made[ip.number] = Rtl(block(ip, preprocess(source, (), {}), str(source)))
+        made[ip.number] = block(ip, preprocess(source, (), {}), source.name)
     return made
 
 
-def rtl_box(seed: int) -> Box:
-    """The box with both programs in Verilog and the twin's entries in their tables."""
-    box = Box(QUEUE, blocks(), seed=seed)
+def program(box: Box) -> None:
+    """Write the twin's entries to the blocks' tables."""
     _first("vnp4_1_xsa.p4", "xsa", box.drivers[1])
     _second("vnp4_2_xsa.p4", "xsa", box.drivers[2])
+
+
+def programmed(seed: int = 1, periods: Mapping[str, int] | None = None) -> Box:
+    """The box with the twin's entries, groups and members."""
+    box = Box(QUEUE, blocks(), seed, periods)
+    program(box)
+    prepare(box)
     return box
 
 
 def an_update(size: int) -> bytes:
-    """A worker's update of ``size`` bytes, which goes to the parameter server."""
-    gradient = np.ones((size - layouts.GRADIENT_OFFSET) // 4, dtype=np.float32)
-    return OlafFrame(_WORKER, _SERVER, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, gradient, epoch=EPOCH).encode()
+    """A worker's update of ``size`` bytes, no less than its headers, to the parameter server."""
+    return _of_size(
+        OlafFrame(WORKER, SERVER, FrameType.UPDATE, 0, 1, 7, 1.25, 1_000, _NONE, epoch=EPOCH), size
+    )
+
+
+def an_ack(size: int) -> bytes:
+    """The parameter server's answer of ``size`` bytes to the cluster."""
+    return _of_size(OlafFrame(SERVER, WORKER, FrameType.ACK, 0, 1, 7, 1.25, 1_000, _NONE, epoch=EPOCH), size)
+
+
+def _of_size(frame: OlafFrame, size: int) -> bytes:
+    values = max(size - layouts.GRADIENT_OFFSET, 0) // 4
+    return replace(frame, gradient=np.ones(values, dtype=np.float32)).encode()
 
 
 def prepare(box: Box) -> None:
     """Write the twin's groups and members, and the queue's mode; after a reset as well."""
-    members = [Copy(port, *_delivery(endpoint)) for port, endpoint in _MEMBERS]
-    box.registers.set_group(_CLUSTER_GROUP, members)
+    members = [Copy(port, *_delivery(endpoint)) for port, endpoint in MEMBERS]
+    box.registers.set_group(CLUSTER_GROUP, members)
     box.registers.set_group(_FLOOD_GROUP, [Copy(port) for port in PORTS])
     box.queue.write("mode", Mode.FIFO.number)
 
@@ -187,21 +203,16 @@ class Account:
     """Frames that were inside when the box was reset: some or all of their copies did not leave."""
 
 
-def account(
-    frames: int, seed: int, progress: Callable[[str], None] = lambda step: None, rtl: bool = False
-) -> Account:
+def account(frames: int, seed: int, progress: Callable[[str], None] = lambda step: None) -> Account:
     """Send ``frames`` random frames into two CMACs and the host, with pauses at every port and resets.
-
-    With ``rtl`` the programs are Verilog, and their tables are written over the box's registers.
 
     Raises OlafError for a frame that left and should not have, left twice, left (without a reset) in part of
     its copies only, or is missing without a counter that counts it.
     """
     pick = random.Random(seed)
-    box = rtl_box(seed) if rtl else Box(QUEUE, compiled(), seed=seed)
+    box = programmed(seed)
     run = _Run(box, pick, Twin())
     try:
-        prepare(box)
         batch = 0
         while run.total.frames < frames:
             batch += 1
@@ -270,7 +281,7 @@ class _Run:
         shape = pick.randrange(20)
         if shape == 1:
             # A frame that looks like an update of another size, from an unknown worker.
-            frame = _olaf(pick, nonce, _STRANGER, _SERVER, FrameType.UPDATE)
+            frame = _olaf(pick, nonce, STRANGER, SERVER, FrameType.UPDATE)
             frame = (frame + pick.randbytes(64))[: pick.randint(60, len(frame) + 64)]
         if shape == 0:
             header = bytes(12) + HOST_ETHER_TYPE.to_bytes(2, "big") + port.to_bytes(2, "big")
@@ -337,25 +348,25 @@ def random_frame(pick: random.Random, nonce: int) -> bytes:
     body = nonce.to_bytes(6, "big") + pick.randbytes(max(size - _UDP - 6, 12))
     kind = pick.randrange(9)
     if kind < 2:
-        worker = pick.choice([_WORKER, _NEIGHBOUR])
-        return _olaf(pick, nonce, worker, _SERVER, FrameType.UPDATE)
+        worker = pick.choice([WORKER, NEIGHBOUR])
+        return _olaf(pick, nonce, worker, SERVER, FrameType.UPDATE)
     if kind < 4:
-        answer = _olaf(pick, nonce, _SERVER, _WORKER, pick.choice([FrameType.ACK, FrameType.RESULT]))
+        answer = _olaf(pick, nonce, SERVER, WORKER, pick.choice([FrameType.ACK, FrameType.RESULT]))
         wrong = pick.random() < 0.3
         return answer[:_CHECKSUM_AT] + b"\x12\x34" + answer[_CHECKSUM_AT + 2 :] if wrong else answer
     if kind == 4:
-        return Datagram(_STRANGER, _SERVER, body, layouts.CONTROL_TOS).encode()
+        return Datagram(STRANGER, SERVER, body, layouts.CONTROL_TOS).encode()
     if kind < 7:
-        return Datagram(_STRANGER, pick.choice([_SERVER, _WORKER, _NOWHERE]), body).encode()
-    target = pick.choice(["ff:ff:ff:ff:ff:ff", _WORKER.mac])
-    ethernet = {"dst_addr": mac_bits(target), "src_addr": mac_bits(_STRANGER.mac), "ether_type": 0x1234}
+        return Datagram(STRANGER, pick.choice([SERVER, WORKER, _NOWHERE]), body).encode()
+    target = pick.choice(["ff:ff:ff:ff:ff:ff", WORKER.mac])
+    ethernet = {"dst_addr": mac_bits(target), "src_addr": mac_bits(STRANGER.mac), "ether_type": 0x1234}
     return pack(layouts.ETHERNET, ethernet) + body.ljust(46, b"\0")
 
 
 def _olaf(pick: random.Random, nonce: int, source: Endpoint, target: Endpoint, kind: FrameType) -> bytes:
     values = pick.choice([1, 3, 300, 2243, pick.randint(1, 2243)])
     gradient = np.frombuffer(pick.randbytes(4 * values), dtype=np.uint32).view(np.float32)
-    epoch = EPOCH if _WORKER in (source, target) else 0
+    epoch = EPOCH if WORKER in (source, target) else 0
     return OlafFrame(source, target, kind, 0, 1, nonce, 1.25, 1_000, gradient, epoch=epoch).encode()
 
 

@@ -12,18 +12,15 @@ from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic import registers
-from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.process import undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
 from olaflab.opennic import box
-from olaflab.opennic.card import blocks, describe
+from olaflab.opennic.card import blocks_of
 from olafswitch import cache, toolchain
 from olafswitch.errors import Problem
-from olafswitch.p4.compiler import own_digest
-from olafswitch.p4.verilog.compile import library
 
-DRIVERS = "drivers"
 _CARD_LOG = "card.log"
 _LOGS = (queue_process.LOG, _CARD_LOG)
 _START_SECONDS = 120.0
@@ -44,22 +41,17 @@ class OpennicSim:
 
         def everything(folder: Path) -> None:
             made.write(folder)
-            (folder / DRIVERS).mkdir()
-            progress("compiling the programs to Verilog")
-            programs = blocks(made.files)
-            describe(programs, folder / DRIVERS)
-            box.library(testbed.root.geometry, len(testbed.ports), progress, blocks=programs)
+            box.library(testbed.root.geometry, blocks_of(folder), len(testbed.ports), progress)
 
         parts = [str(toolchain.cxx()), str(len(testbed.ports))]
-        parts += [path.read_text() for path in library()]
         files = [part for item in sorted(made.files.items()) for part in item]
-        key = cache.digest([*parts, own_digest(), *files])
+        key = cache.digest([*parts, *files])
         folder, fresh = cache.build_once(self.name, key, everything)
         return Build(folder, folder.name, fresh)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """More ports than a box can have, and front ports that cannot be made."""
-        found = list(front_ports.problems(testbed, state))
+        found = [*builds.not_driven(testbed), *front_ports.problems(testbed, state)]
         if len(testbed.ports) > registers.PORTS:
             what = f"the testbed has {len(testbed.ports)} front ports, a box at most {registers.PORTS}"
             where = f"{testbed.source}: target {self.name}"
@@ -71,7 +63,7 @@ class OpennicSim:
         ports = front_ports.plan(testbed, state, progress)
         numbers = [port.number for port in ports]
         recorded = Deployment(self.name, ports, devices(build.folder, ""), [], [])
-        settings = Settings(str(state.resolve()), build.folder, build.folder / DRIVERS, numbers)
+        settings = Settings(str(state.resolve()), build.folder, numbers)
         with deployment.starting(state, recorded, progress):
             write_settings(state, settings)
             progress("starting the simulated card")
@@ -81,13 +73,14 @@ class OpennicSim:
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """What runs in ``state``, if it answers."""
+        """What runs in ``state``, if agent and card answer."""
         opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
-        return queue_process.find(self.name, state, opened)
+        running = queue_process.find(self.name, state, opened)
+        return running if running is not None and running.alive() else None
 
     def stop(self, state: Path) -> None:
-        """See :func:`olafctl.targets.deployment.undo`."""
-        deployment.undo(state)
+        """End both processes; the front ports go."""
+        undo(state)
 
 
 TARGET = OpennicSim()

@@ -37,7 +37,7 @@ def build(
     """The library of module ``top`` with ``parameters``, from the cache or built now.
 
     ``more`` are further Verilog files, such as stand-ins for IPs; ``included`` are what these include;
-    ``native`` are C++ files behind DPI-C.
+    ``native`` are further C++ files.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     root, compiler = verilator_root(), cxx()
@@ -60,7 +60,8 @@ def build(
         (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
         units = {path.stem: [path] for path in own if path.suffix == ".cpp"}
         units["verilated"] = sorted(made.glob("*.cpp"))
-        objects = _objects(compiler, root, units, (_NATIVE, made), work)
+        folders = dict.fromkeys((_NATIVE, made, *(path.parent for path in native)))
+        objects = _objects(compiler, root, units, tuple(folders), work)
         runtime = sorted(_runtime(compiler, root).glob("*.o"))
         run(
             [

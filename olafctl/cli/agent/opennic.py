@@ -15,7 +15,6 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.command()
 @click.argument("card")
 @click.option("--build", type=_FOLDER, required=True, help="The plug-in folder that `olafctl build` wrote.")
-@click.option("--drivers", type=_FOLDER, help="The IPs' driver libraries.  [default: drivers of the build]")
 @click.option("--interface", metavar="NAME", help="Function 0's network interface, for packet-ins and -outs.")
 @click.option("--ports", default="1,2", show_default=True, help="Front port number of each CMAC.")
 @click.option("--listen", default="127.0.0.1:9559", show_default=True, help="unix:PATH or HOST:PORT.")
@@ -31,7 +30,6 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 def command(
     card: str,
     build: Path,
-    drivers: Path | None,
     interface: str | None,
     ports: str,
     listen: str,
@@ -57,7 +55,7 @@ def command(
     if (tls_cert is None) != (tls_key is None) or (tls_ca is not None and tls_cert is None):
         raise BadInput(Problem("a certificate needs its key", remedy="give both --tls-cert and --tls-key"))
     tls = Tls(tls_cert, tls_key, tls_ca) if tls_cert and tls_key else None
-    settings = Settings(card, build, drivers or build / "drivers", _numbers(ports), interface)
+    settings = Settings(card, build, _numbers(ports), interface)
     token = secret.token(token_file) if token_file else ""
     service = CardService(settings, listen, None, tls, token)
 

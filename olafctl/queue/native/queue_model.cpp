@@ -21,6 +21,7 @@ void Volaf___024root___eval(Volaf___024root *) __attribute__((weak));
 
 // A signal of the OlafQueue in the rendered instance, by the name that Verilator gives it.
 #define INSIDE(signal) olaf_instance__DOT__queue__DOT__##signal
+#include "queue_time.h"
 
 namespace {
 
@@ -231,52 +232,18 @@ struct olaf_queue {
         ++cycle;
     }
 
-    bool still() const { return root().INSIDE(still) && !presented && !within; }
-    int64_t debt() const { return int64_t(root().INSIDE(rate_limiter__DOT__debt) << 27) >> 27; }
+    olaf::QueueTime<Volaf___024root> time() const { return {root(), OLAF_INDICES}; }
+    bool still() const { return time().still() && !presented && !within; }
 
     // Cycles for which nothing can happen but the passing of time, at most up to `end`.
     uint64_t quiet(uint64_t end) const {
         if (!still()) return 0;
         if (!source.empty()) end = std::min(end, source.front().first);
-        if (end <= cycle) return 0;
-        uint64_t span = end - cycle;
-        uint32_t rate = root().INSIDE(rate);
-        if (root().INSIDE(waiting) && !(root().INSIDE(hold) & 1)) {
-            if (rate == 0 || debt() <= 0) return 0;
-            span = std::min<uint64_t>(span, (debt() - 1) / rate);
-        }
-        return std::min(span, activity_lasts(span));
-    }
-
-    bool is_active(uint32_t index) const {
-        return root().INSIDE(activity__DOT__sent)[index] != root().INSIDE(activity__DOT__ended)[index];
-    }
-
-    // Cycles, of `most`, before the first at whose end an index may cease to be active: olaf_activity.v looks
-    // at one index a cycle, so at each of them every OLAF_INDICES cycles.
-    uint64_t activity_lasts(uint64_t most) const {
-        if (root().INSIDE(active_clusters) == 0) return most;
-        uint32_t now = root().INSIDE(registers__DOT__cycle), window = root().INSIDE(active_window);
-        for (uint32_t ahead = 0; ahead < OLAF_INDICES && ahead < most; ++ahead) {
-            uint32_t index = (root().INSIDE(activity__DOT__looked_at) + ahead) % OLAF_INDICES;
-            if (!is_active(index)) continue;
-            uint32_t age = now + ahead - root().INSIDE(activity__DOT__sent_at)[index];
-            uint64_t looks = age > window ? 0 : (uint64_t(window) - age) / OLAF_INDICES + 1;
-            most = std::min(most, ahead + looks * OLAF_INDICES);
-        }
-        return most;
+        return end <= cycle ? 0 : time().quiet(end - cycle);
     }
 
     void skip(uint64_t span) {
-        root().INSIDE(registers__DOT__cycle) += span;
-        auto &looked_at = root().INSIDE(activity__DOT__looked_at);
-        looked_at = (looked_at + span) % OLAF_INDICES;
-        root().INSIDE(activity__DOT__looked_at_sent) = root().INSIDE(activity__DOT__sent_at)[looked_at];
-        if (uint32_t rate = root().INSIDE(rate); rate && debt() > 0) {
-            uint64_t paying = std::min<uint64_t>(span, (debt() + rate - 1) / rate);
-            root().INSIDE(rate_limiter__DOT__debt) =
-                uint64_t(debt() - int64_t(paying * rate)) & ((uint64_t(1) << 37) - 1);
-        }
+        time().skip(span);
         cycle += span;
         evaluate();
     }

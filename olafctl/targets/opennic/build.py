@@ -6,25 +6,22 @@ from pathlib import Path
 from olafctl.targets import p4_sources
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import plugin, preflight
-from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import Plugin
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Blocks, Testbed
 from olafswitch import cache
-from olafswitch.errors import BadInput, OlafError, Problem
-from olafswitch.p4.compiler import vitis_check
-from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.errors import BadInput, Problem
 
 
 def build(testbed: Testbed, progress: Progress) -> Build:
     """The plug-in of ``testbed``, from the cache or written now. Needs no Vivado.
 
-    Raises OlafError when the P4 cannot be flattened, or has what VitisNetP4 does not support.
+    Raises OlafError when the P4 cannot be flattened, or is outside of what becomes Verilog.
     """
     made = make(testbed)
     key = cache.digest(part for item in sorted(made.files.items()) for part in item)
     progress(f"writing plug-in {made.build_id}")
     folder, fresh = cache.build_once("opennic", key, made.write)
-    return Build(folder, folder.name, fresh, next_steps(folder, made.build_id))
+    return Build(folder, folder.name, fresh, next_steps(folder, made.build_id, testbed.blocks))
 
 
 def make(testbed: Testbed) -> Plugin:
@@ -32,22 +29,29 @@ def make(testbed: Testbed) -> Plugin:
     if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
-    made = plugin.make(testbed.root.geometry, p4_sources.sources(testbed))
-    for ip in IPS:
-        name = f"p4/{ip.name}.p4"
-        if problems := vitis_check(preprocess_text(made.files[name], name), name):
-            raise OlafError(*problems)
-    return made
+    vitis = testbed.blocks is Blocks.VITISNETP4
+    return plugin.make(testbed.root.geometry, p4_sources.sources(testbed), vitis)
 
 
-def next_steps(folder: Path, build_id: str) -> str:
+def not_driven(testbed: Testbed) -> list[Problem]:
+    """That the testbed asks for VitisNetP4, whose tables nothing here can write."""
+    if testbed.blocks is Blocks.RTL:
+        return []
+    what = f"blocks: {testbed.blocks.value} can be built, not deployed: its tables need AMD's own driver"
+    return [Problem(what, str(testbed.source), f"leave blocks out, or say blocks: {Blocks.RTL.value}")]
+
+
+def next_steps(folder: Path, build_id: str, blocks: Blocks) -> str:
     """What makes the plug-in run on a card, and on which machine each step is done."""
     lines = [
-        f"next, on a machine with {preflight.NEEDED}:",
+        f"next, on a machine with {preflight.needed(blocks)}:",
         f"  {plugin.command(folder)}",
-        f"then, on the card's host, with bitstream {build_id} on the card and its drivers at hand:",
-        "  OLAF_CARD=0000:3b:00.0 OLAF_CARD_DRIVERS=DRIVERS olafctl deploy TESTBED --target opennic",
     ]
+    if blocks is Blocks.RTL:
+        lines += [
+            f"then, on the card's host, with bitstream {build_id} on the card:",
+            "  OLAF_CARD=0000:3b:00.0 olafctl deploy TESTBED --target opennic",
+        ]
     if shutil.which("vivado"):
-        lines += [f"missing here: {problem}" for problem in preflight.problems()]
+        lines += [f"missing here: {problem}" for problem in preflight.problems(blocks)]
     return "\n".join(lines)

@@ -10,25 +10,20 @@ from google.protobuf import text_format
 
 from olafctl.targets.opennic.bar import ALL_ONES, Bar, MappedBar, SocketBar
 from olafctl.targets.opennic.box_registers import BoxRegisters
-from olafctl.targets.opennic.driver import Driver
 from olafctl.targets.opennic.health import Health
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic.plane import BlockDriver, CardPlane, Parts
-from olafctl.targets.opennic.plugin import CLIENT_P4INFO, IP_P4INFO, MANIFEST
+from olafctl.targets.opennic.plane import CardPlane, Parts
+from olafctl.targets.opennic.plugin import CLIENT_P4INFO, IP_P4INFO, MANIFEST, TABLES
 from olafctl.targets.opennic.registers import BOX_BASE, IDENTITY, MAP_VERSION, WINDOWS
 from olafctl.targets.opennic.replication import BoxReplication
 from olafswitch.errors import OlafError, Problem
-from olafswitch.p4.hardware.driver import Driver as ModuleDriver
+from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4info_pb2
 
 BAR_SOCKET = "bar.sock"
 HOST_SOCKET = "host.sock"
-DRIVER = "{}.so"
-"""The driver library of an IP, in the drivers' folder."""
-DESCRIPTION = "{}.json"
-"""What a driver must know of a block that is Olaf's own Verilog, in the drivers' folder."""
 _SYSFS = Path("/sys/bus/pci/devices")
 _BASES = {window.name: BOX_BASE + window.base for window in WINDOWS}
 
@@ -56,11 +51,8 @@ def open_host(card: str, interface: str | None) -> HostFunction | None:
 class Card:
     """A card with the bitstream of one build, and what drives it."""
 
-    def __init__(
-        self, bar: Bar, host: HostFunction | None, build: Path, drivers: Path, ports: Sequence[int]
-    ) -> None:
-        """``build`` is the plug-in's folder, ``drivers`` holds the IPs' driver libraries, ``ports`` are the
-        front port numbers of the CMACs.
+    def __init__(self, bar: Bar, host: HostFunction | None, build: Path, ports: Sequence[int]) -> None:
+        """``build`` is the plug-in's folder, ``ports`` are the front port numbers of the CMACs.
 
         Raises OlafError when the card does not answer, or runs another build.
         """
@@ -79,12 +71,10 @@ class Card:
             replication = BoxReplication(self.registers, self.box_sequences)
             self.planes: Mapping[int, CardPlane] = {}
             for ip in IPS:
-                driver = _driver(drivers, ip.name, bar)
-                stack.callback(driver.close)
                 parts = Parts(
                     name=ip.name,
                     build_id=self.build_id,
-                    driver=driver,
+                    driver=_driver(build, ip.name, bar),
                     client=p4info(build / CLIENT_P4INFO.format(ip.name)),
                     ip=p4info(build / IP_P4INFO.format(ip.name)),
                     answers=self.health.answers,
@@ -148,15 +138,13 @@ def _check(bar: Bar, build: Path) -> str:
     return wanted
 
 
-def _driver(drivers: Path, name: str, bar: Bar) -> BlockDriver:
-    """What programs a block: of one in Verilog its description is there, of an IP its driver library.
-
-    Raises OlafError.
-    """
-    described = drivers / DESCRIPTION.format(name)
-    if described.is_file():
-        return ModuleDriver(json.loads(described.read_text()), *_window(bar, name))
-    return Driver(drivers / DRIVER.format(name), *_window(bar, name))
+def _driver(build: Path, name: str, bar: Bar) -> Driver:
+    """What programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
+    path = build / TABLES.format(name)
+    if not path.is_file():
+        what = "does not exist: the tables of VitisNetP4's IPs need AMD's own driver"
+        raise OlafError(Problem(what, str(path), "use a build with blocks: rtl"))
+    return Driver(json.loads(path.read_text()), *_window(bar, name))
 
 
 def _window(bar: Bar, name: str) -> tuple[Callable[[int], int], Callable[[int, int], None]]:

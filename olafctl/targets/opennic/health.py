@@ -69,7 +69,9 @@ class Health:
 
     @property
     def answering(self) -> bool:
-        """Whether the card has answered ever since it was opened."""
+        """Whether the card answers now, and has ever since it was opened."""
+        if self._lost is None and self._bar.read(BOX_BASE) != IDENTITY:
+            self._lose()
         return self._lost is None
 
     def answers(self) -> None:
@@ -77,9 +79,7 @@ class Health:
 
         A card that came back has lost its tables: the agent has to be started again.
         """
-        if self._lost is None and self._bar.read(BOX_BASE) != IDENTITY:
-            self._lose()
-        if self._lost is not None:
+        if not self.answering:
             raise DeviceRefused("UNAVAILABLE", str(self._lost))
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""One IP on the card as the data plane behind the P4Runtime agent.
+"""One block on the card as the data plane behind the P4Runtime agent.
 
-A controller sees the v1model form's P4Info, as on every target. The IP's own differs in what VitisNetP4 does
-not have: a counted entry carries the place of its counter, which is allocated here, and the tables that are
-the box's (``members``) are not among its tables. Ids are the same in both.
+A controller sees the v1model form's P4Info, as on every target. The block's own differs in what its XSA form
+does not have: a counted entry carries the place of its counter, which is allocated here, and the tables that
+are the box's (``members``) are not among its tables. Ids are the same in both.
 """
 
 import heapq
@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from olafctl.targets.opennic import driver as drivers
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.replication import BoxReplication, Member
-from olafswitch.p4.hardware import driver as hardware
+from olafswitch.p4.hardware.driver import Driver, Table
 from olafswitch.p4.p4info.matching import mismatch
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
@@ -44,10 +43,6 @@ _DIRECT_COUNTER, _COUNTER = 0x13, 0x12
 _MAX_PORT = 0xFFFF
 
 
-BlockDriver = drivers.Driver | hardware.Driver
-"""What programs a block: an IP's library, or the registers of Olaf's own Verilog."""
-
-
 @dataclass(frozen=True)
 class Parts:
     """What one IP's data plane is made of."""
@@ -55,7 +50,7 @@ class Parts:
     name: str
     """``vnp4_1`` or ``vnp4_2``."""
     build_id: str
-    driver: BlockDriver
+    driver: Driver
     client: P4Info
     """As controllers see the program."""
     ip: P4Info
@@ -82,7 +77,7 @@ class _Table:
     """A table of the IP, and the places of its entries' counters."""
 
     info: TableInfo
-    table: drivers.Table | hardware.Table
+    table: Table
     actions: dict[int, tuple[int, tuple[int, ...]]]
     """By id: the driver's number, and the widths of the parameters."""
     counter: _Counter | None
@@ -174,7 +169,7 @@ class CardPlane:
         place = self._take_place(table)
         number, params = _params(table, call, place)
         try:
-            table.table.insert(value, mask, _driver_priority(table.info, key, priority), number, params)
+            table.table.insert(value, mask, _rank(table.info, key, priority), number, params)
             self._parts.answers()
         except BaseException:
             self._give_back(table, place)
@@ -191,7 +186,7 @@ class CardPlane:
         table = self._tables[table_id]
         value, mask = _match(table.info, key)
         number, params = _params(table, call, table.places.get((key, priority)))
-        table.table.update(value, mask, number, params)
+        table.table.update(value, mask, number, params, _rank(table.info, key, priority))
         self._parts.answers()
 
     def delete(self, table_id: int, key: Key, priority: int) -> None:
@@ -200,23 +195,22 @@ class CardPlane:
             self._set_member(key, None)
             return
         table = self._tables[table_id]
-        table.table.delete(*_match(table.info, key))
+        table.table.delete(*_match(table.info, key), _rank(table.info, key, priority))
         self._parts.answers()
         self._give_back(table, table.places.pop((key, priority), None))
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
-        """Set the default action. An IP's are compiled: raises Unsupported for another one."""
-        known = self._tables.get(table_id)
-        table = known.table if known is not None else None
-        if known is None or not isinstance(table, hardware.Table):
+        """Set the default action; None restores the program's own."""
+        table = self._tables.get(table_id)
+        if table is None:
             if action is not None:
-                raise Unsupported("VitisNetP4's driver has no call that changes a default action")
+                raise Unsupported("the card addresses what is for no member as it is")
             return
         if action is None:
-            table.set_default(None)
+            table.table.set_default(None)
             return
-        counted = len(known.actions[action.action_id][1]) > len(action.params)
-        table.set_default(_params(known, action, 0 if counted else None))
+        counted = len(table.actions[action.action_id][1]) > len(action.params)
+        table.table.set_default(_params(table, action, 0 if counted else None))
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         """An entry's counter: what was read before, and what the IP counted since."""
@@ -374,7 +368,7 @@ def _field(match: Match, of: MatchField) -> tuple[int, int]:
     raise Unsupported(f"{of.name}: the card's tables have no ranges")
 
 
-def _driver_priority(info: TableInfo, key: Key, priority: int) -> int:
+def _rank(info: TableInfo, key: Key, priority: int) -> int:
     """The driver's lowest number wins: P4Runtime's highest, and of prefixes the longest."""
     if info.has_priority:
         return _HIGHEST_PRIORITY - priority

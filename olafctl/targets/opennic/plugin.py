@@ -14,6 +14,7 @@ from google.protobuf import text_format
 
 from olafctl import paths
 from olafctl.queue import verilog
+from olafctl.targets.opennic import blocks
 from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.ips import IPS, Ip
 from olafctl.targets.opennic.metadata import fields, width
@@ -29,8 +30,6 @@ MAX_BYTES = 9216
 """The longest frame that the box lets in."""
 MAX_PKT_LEN = 9600
 """The longest that OpenNIC's shell allows: a frame with what VNP4₂ and the host header add to it fits."""
-HASH_LATENCY = 4
-"""``WORKER_HASH_LATENCY`` of VNP4₁'s program."""
 STRATEGY = "Performance_ExplorePostRoutePhysOpt"
 LAST_STEP = "post_route_phys_opt_design"
 PROPERTIES = (
@@ -57,17 +56,13 @@ CLIENT_P4INFO = "agent/{}.p4info.txtpb"
 """The P4Info of an IP's program as P4Runtime clients see it."""
 IP_P4INFO = "agent/{}.ip.p4info.txtpb"
 """The P4Info of what is in the IP, for the agent."""
+TABLES = "agent/{}.tables.json"
+"""What the agent must know of a block of Olaf's own: its tables, counters and registers."""
 DEVICE_CONFIG = "agent/{}.json"
 """What a controller pushes for an IP."""
 RUN = "run.tcl"
-DRIVER = Path(__file__).parent / "native"
-"""The shim around the driver that Vivado generates."""
 _NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
 _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
-_AXIL = (
-    *("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid", "bready"),
-    *("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready"),
-)
 
 
 @dataclass(frozen=True)
@@ -86,29 +81,28 @@ class Plugin:
             path.write_text(text)
 
 
-def make(queue: Geometry, p4: Mapping[str, str]) -> Plugin:
-    """The plug-in with OlafQueue of these parameters and these P4 sources by file name.
+def make(queue: Geometry, p4: Mapping[str, str], vitis: bool = False) -> Plugin:
+    """The plug-in with OlafQueue of these parameters and these P4 sources by file name; with ``vitis`` VNP4₁
+    and VNP4₂ are VitisNetP4 IPs.
 
-    Raises OlafError when the P4 cannot be flattened.
+    Raises OlafError when the P4 cannot be flattened, or is outside of what becomes Verilog.
     """
+    programs = {name: text for ip in IPS for name, text in _program(ip, p4).items()}
     fixed = {
         **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
-        **{name: text for ip in IPS for name, text in _program(ip, p4).items()},
-        **{f"driver/{path.name}": path.read_text() for path in sorted(DRIVER.iterdir())},
-        "ips.tcl": fill(
-            "opennic/ips.tcl.j2", ips=IPS, fields=fields(), meta_bits=width(fields()), properties=PROPERTIES
-        ),
+        **programs,
+        **(_vitis() if vitis else _own(programs)),
         "build_box_250mhz.tcl": fill(
-            "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN
+            "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN, vitis=vitis
         ),
         "clocks.tcl": fill("opennic/clocks.tcl.j2", crossings=CROSSINGS, period=FASTEST_CLOCK_NS),
         "box_250mhz/box_250mhz_address_map_inst.vh": _NO_MAP,
         "box_250mhz/box_250mhz_address_map.v": _NO_MAP,
         "box_250mhz/box_250mhz_axi_crossbar.tcl": _NO_CROSSBAR,
     }
-    sources = [*fixed.items(), *((name, _with_id(name, "0" * 8)) for name in _WITH_ID)]
+    sources = [*fixed.items(), *((name, _with_id(name, "0" * 8, vitis)) for name in _WITH_ID)]
     build_id = cache.digest(part for item in sorted(sources) for part in item)[:8]
-    files = {**fixed, **{name: _with_id(name, build_id) for name in _WITH_ID}}
+    files = {**fixed, **{name: _with_id(name, build_id, vitis) for name in _WITH_ID}}
     return Plugin(build_id, {**files, MANIFEST: _manifest(build_id, queue, files)})
 
 
@@ -119,6 +113,26 @@ def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
 
 _WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format(ip.name) for ip in IPS))
 """The files with the build id in them; it is the digest of all files with zeros in its place."""
+
+
+def _own(programs: Mapping[str, str]) -> dict[str, str]:
+    """The programs' Verilog, and what the agent must know of it."""
+    names = {ip.number: f"p4/{ip.name}.p4" for ip in IPS}
+    made = {ip.number: blocks.block(ip, programs[names[ip.number]], names[ip.number]) for ip in IPS}
+    return {
+        **{f"hdl/{name}": text for name, text in blocks.verilog(made).items()},
+        **{TABLES.format(ip.name): json.dumps(made[ip.number].description) + "\n" for ip in IPS},
+    }
+
+
+def _vitis() -> dict[str, str]:
+    layout = fields()
+    return {
+        **{f"hdl/olaf_box_{ip.name}.v": blocks.place(ip, vitis=True) for ip in IPS},
+        "ips.tcl": fill(
+            "opennic/ips.tcl.j2", ips=IPS, fields=layout, meta_bits=width(layout), properties=PROPERTIES
+        ),
+    }
 
 
 def _program(ip: Ip, p4: Mapping[str, str]) -> dict[str, str]:
@@ -135,7 +149,7 @@ def _p4info(flat: str, file: str) -> str:
     return str(text_format.MessageToString(p4info_of(preprocess_text(flat, file), file)))
 
 
-def _with_id(name: str, build_id: str) -> str:
+def _with_id(name: str, build_id: str, vitis: bool) -> str:
     for ip in IPS:
         if name == DEVICE_CONFIG.format(ip.name):
             return json.dumps({"ip": ip.name, "build_id": build_id}) + "\n"
@@ -165,8 +179,8 @@ def _with_id(name: str, build_id: str) -> str:
         build_id=build_id,
         max_bytes=MAX_BYTES,
         least_max_pkt_len=MAX_PKT_LEN,
-        hash_latency=HASH_LATENCY,
-        axil=_AXIL,
+        at_ref=int(vitis),
+        axil=[name for name, _, _ in blocks.AXIL if name != "wstrb"],
     )
 
 

@@ -8,32 +8,42 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from olafctl.targets.opennic.plugin import BOARD
+from olafctl.testbed.model import Blocks
 from olafswitch.errors import Problem
 
 OLDEST = (2023, 1)
-"""The first Vivado with VitisNetP4's Checksum extern."""
+"""The first Vivado with VitisNetP4's Checksum extern, and for which the shell's IPs are known to be made."""
 BEST = (2023, 2)
 """The first one that is known to build the shell's own IPs for this board (docs/opennic.md)."""
 SHELL = "940907f"
 """The commit of open-nic-shell that the plug-in was made for."""
-LICENCES = (
-    ("sdnet_p4", "VitisNetP4"),
-    ("hcam_base", "VitisNetP4's CAM tables"),
-    ("cmac_usplus", "the 100G MAC, free of charge"),
-)
-NEEDED = (
-    f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licences "
-    f"{', '.join(name for name, _ in LICENCES)}, "
-    f"the board files of {BOARD} and a checkout of open-nic-shell {SHELL}"
-)
+LICENCES = {"cmac_usplus": "the 100G MAC, free of charge"}
+VITIS_LICENCES = {"sdnet_p4": "VitisNetP4", "hcam_base": "VitisNetP4's CAM tables"}
 _VARIABLES = ("XILINXD_LICENSE_FILE", "LM_LICENSE_FILE")
 _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
-def problems() -> Sequence[Problem]:
+def needed(blocks: Blocks) -> str:
+    """What a machine must have, on one line."""
+    return (
+        f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licence"
+        f"{'s' if len(_of(blocks)) > 1 else ''} {', '.join(_of(blocks))}, "
+        f"the board files of {BOARD} and a checkout of open-nic-shell {SHELL}"
+    )
+
+
+def _of(blocks: Blocks) -> dict[str, str]:
+    return LICENCES if blocks is Blocks.RTL else {**VITIS_LICENCES, **LICENCES}
+
+
+def problems(blocks: Blocks) -> Sequence[Problem]:
     """Everything that is missing here, as far as it can be known without starting a build."""
     shell = "no checkout of open-nic-shell is given"
-    return [*_vivado(), *_licences(), Problem(shell, remedy="clone github.com/Xilinx/open-nic-shell")]
+    return [
+        *_vivado(),
+        *_licences(_of(blocks)),
+        Problem(shell, remedy="clone github.com/Xilinx/open-nic-shell"),
+    ]
 
 
 def _vivado() -> Iterator[Problem]:
@@ -46,11 +56,11 @@ def _vivado() -> Iterator[Problem]:
     if version is None:
         yield Problem("does not say its version", found, "run `vivado -version`")
     elif (int(version[1]), int(version[2])) < OLDEST:
-        remedy = f"use {_name(BEST)}: VitisNetP4's Checksum is not in one before {_name(OLDEST)}"
+        remedy = f"use {_name(BEST)}"
         yield Problem(f"Vivado {version[1]}.{version[2]} is too old", found, remedy)
 
 
-def _licences() -> Iterator[Problem]:
+def _licences(wanted: dict[str, str]) -> Iterator[Problem]:
     places = [place for name in _VARIABLES for place in os.environ.get(name, "").split(os.pathsep) if place]
     if not places:
         yield Problem("no licence is set up", " or ".join(_VARIABLES), "set it to a file or to port@host")
@@ -59,7 +69,7 @@ def _licences() -> Iterator[Problem]:
     if any("@" in place for place in places):
         return  # a server: only Vivado itself can ask it
     held = {feature for path in files for feature in _FEATURE.findall(path.read_text(errors="replace"))}
-    for feature, what in LICENCES:
+    for feature, what in wanted.items():
         if feature not in held:
             yield Problem(
                 f"no licence {feature} ({what})", ", ".join(places), "get it from AMD's licensing site"

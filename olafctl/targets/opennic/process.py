@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from olafctl.targets import serving_process
+from olafctl.targets import deployment, serving_process
 from olafctl.targets.opennic.service import CardService, Settings
 from olafctl.targets.queue_process import SOCKET
 from olafswitch.p4runtime import address as addresses
@@ -23,9 +23,13 @@ def write_settings(state: Path, settings: Settings) -> None:
 def read_settings(state: Path) -> Settings:
     """What :func:`write_settings` wrote."""
     found = json.loads((state / SETTINGS).read_text())
-    return Settings(
-        found["card"], Path(found["build"]), Path(found["drivers"]), found["ports"], found["interface"]
-    )
+    return Settings(found["card"], Path(found["build"]), found["ports"], found["interface"])
+
+
+def undo(state: Path) -> None:
+    """See :func:`olafctl.targets.deployment.undo`."""
+    deployment.undo(state)
+    (state / SETTINGS).unlink(missing_ok=True)
 
 
 @contextmanager

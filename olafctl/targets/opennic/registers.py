@@ -31,8 +31,8 @@ class Window:
 WINDOWS = (
     Window("box", 0x00000, 0x1000, "axis_aclk", "the box's own registers, below"),
     Window("queue", 0x01000, 0x1000, "axis_aclk", "OlafQueue: see registers.md"),
-    Window("vnp4_1", 0x40000, 0x40000, "ref_clk_100mhz", "VNP4₁: use its generated driver"),
-    Window("vnp4_2", 0x80000, 0x80000, "ref_clk_100mhz", "VNP4₂: use its generated driver"),
+    Window("vnp4_1", 0x40000, 0x40000, "axis_aclk", "VNP4₁: its tables and counters, which the agent writes"),
+    Window("vnp4_2", 0x80000, 0x80000, "axis_aclk", "VNP4₂: its tables and counters, which the agent writes"),
 )
 ADDRESS_BITS = 12
 """Of the box's own registers."""

@@ -27,8 +27,6 @@ class Settings:
     """A PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card."""
     build: Path
     """The folder of the plug-in that the card's bitstream was built from."""
-    drivers: Path
-    """The folder with the driver library of each IP."""
     ports: Sequence[int]
     """The front port number of each CMAC."""
     interface: str | None = None
@@ -63,7 +61,7 @@ class CardService:
     ) -> None:
         """Serve P4Runtime at ``address`` and, when given, the control socket ``control``.
 
-        Raises OlafError when the card, the drivers or an address cannot be used.
+        Raises OlafError when the card or an address cannot be used.
         """
         self.register_sequences: AbstractContextManager[Any] = threading.Lock()
         self._ports = settings.ports
@@ -73,7 +71,6 @@ class CardService:
                 bar,
                 open_host(settings.card, settings.interface),
                 settings.build,
-                settings.drivers,
                 settings.ports,
             )
             stack.callback(self.card.close)

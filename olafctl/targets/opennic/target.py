@@ -9,10 +9,8 @@ from olafctl.targets import deployment, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
-from olafctl.targets.opennic.card import DESCRIPTION, DRIVER
 from olafctl.targets.opennic.health import CMACS
-from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic.process import write_settings
+from olafctl.targets.opennic.process import undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
@@ -20,14 +18,13 @@ from olafswitch.errors import Problem
 
 CARD = "OLAF_CARD"
 INTERFACE = "OLAF_CARD_INTERFACE"
-DRIVERS = "OLAF_CARD_DRIVERS"
 
 
 class Opennic:
     """See :class:`olafctl.targets.interface.Target`.
 
     The card is named by the environment: OLAF_CARD its PCI Express function, OLAF_CARD_INTERFACE its network
-    interface, OLAF_CARD_DRIVERS the folder of the IPs' driver libraries (else ``drivers`` of the build).
+    interface.
     """
 
     name = "opennic"
@@ -41,8 +38,8 @@ class Opennic:
         return builds.build(testbed, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """A card that is not named, drivers that are not there, more ports than the card has."""
-        found = []
+        """A card that is not named, blocks that the agent does not drive, more ports than the card has."""
+        found = builds.not_driven(testbed)
         where = f"{testbed.source}: target {self.name}"
         if not os.environ.get(CARD):
             remedy = f"set {CARD} to its PCI Express function, as 0000:3b:00.0 (lspci -d 10ee:)"
@@ -50,22 +47,15 @@ class Opennic:
         if len(testbed.ports) > len(CMACS):
             what = f"the testbed has {len(testbed.ports)} front ports, the card {len(CMACS)}"
             found.append(Problem(what, where, "leave out ports, or use the target opennic-sim"))
-        if folder := os.environ.get(DRIVERS):
-            found += [
-                Problem(f"has no {DRIVER.format(ip.name)}", folder, "copy it from the machine with Vivado")
-                for ip in IPS
-                if not any((Path(folder) / each.format(ip.name)).is_file() for each in (DRIVER, DESCRIPTION))
-            ]
         return found
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
         """The agent. Raises OlafError, also when the card runs another build."""
-        deployment.undo(state)
+        undo(state)
         state.mkdir(parents=True, exist_ok=True)
         settings = Settings(
             os.environ.get(CARD, ""),
             build.folder,
-            Path(os.environ.get(DRIVERS) or build.folder / "drivers"),
             [port.number for port in testbed.ports],
             os.environ.get(INTERFACE) or None,
         )
@@ -77,7 +67,7 @@ class Opennic:
             queue_process.start("olafctl.targets.opennic.process", state)
             return RunningCard(state, recorded, testbed.root.name)
         except BaseException:
-            deployment.undo(state)
+            undo(state)
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
@@ -86,7 +76,7 @@ class Opennic:
 
     def stop(self, state: Path) -> None:
         """End the agent; the card forwards on with the tables that it has."""
-        deployment.undo(state)
+        undo(state)
 
 
 TARGET = Opennic()

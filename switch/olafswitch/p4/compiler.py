@@ -17,9 +17,7 @@ from google.protobuf import text_format
 
 from olafswitch.cache import build_once, digest
 from olafswitch.errors import BadInput, OlafError, Problem
-from olafswitch.p4.check.architectures import XSA
 from olafswitch.p4.check.program import check_program
-from olafswitch.p4.check.vitis import vitis_problems
 from olafswitch.p4.description import description
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.emit.program import Emitter
@@ -80,19 +78,6 @@ def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
     """
     _, info, _ = _translate(text, file)
     return info
-
-
-def vitis_check(text: str, file: str) -> list[Problem]:
-    """What VitisNetP4 does not support in a preprocessed program for XSA (:mod:`olafswitch.p4.check.vitis`).
-
-    Raises Refused where this compiler refuses it, BadInput when it is for another architecture.
-    """
-    declarations = parse(text)
-    program = check_program(declarations, file)
-    if program.architecture != XSA.name:
-        why = f"the program is for {program.architecture}; VitisNetP4 takes {XSA.name}'s {XSA.package}"
-        raise BadInput(Problem(why, where=file))
-    return vitis_problems(declarations, program)
 
 
 def compile_text(

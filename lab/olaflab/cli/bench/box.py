@@ -20,53 +20,45 @@ LATENCY_SIZES = (64, 256, 1500, 9036)
 MEMBERS = (3, 64, 256)
 ACK_BYTES = 1500
 JUMBO = 9036
-RTL_SIZES = (256, 1500, 9036)
-RTL_GOAL_NS = 960
+GOAL_LATENCY_NS = 960
 
 
 @click.command()
 @click.option("--frames", type=int, help="Instead: send so many random frames and account for each.")
 @click.option("--seed", default=1, show_default=True, help="Of the random frames.")
-@click.option("--rtl", is_flag=True, help="Both programs as Verilog, not stand-ins for the IPs.")
 @json_option("Print the figures as JSON.")
-def command(frames: int | None, seed: int, rtl: bool, as_json: bool) -> None:
+def command(frames: int | None, seed: int, as_json: bool) -> None:
     """Measure the OpenNIC user box at 250 MHz, in cycles.
 
-    The real Verilog with stand-ins for the two IPs. Throughput of bypassing frames and of updates in one
+    All of it is Verilog. Throughput of bypassing frames and of updates in one
     direction, and of both ports into one; one ACK of 1500 bytes to 3, 64 and 256 members; the latency of an
-    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --rtl both
-    programs are Verilog too, and only latencies are measured. With --frames instead random frames of all
-    kinds, good and bad, into two ports and the host, with pauses at every port and resets in the middle; each
-    that leaves is compared with what the twin sends. Exit code 1 when a goal of the design is missed, or a
-    frame is not accounted for.
+    update of 64 to 9036 bytes, of the largest by stage and next to the paper's 1152 ns. With --frames instead
+    random frames of all kinds, good and bad, into two ports and the host, with pauses at every port and
+    resets in the middle; each that leaves is compared with what the twin sends. Exit code 1 when a goal of
+    the design is missed, or a frame is not accounted for.
     """
     if frames is not None:
-        _account(frames, seed, rtl, as_json)
+        _account(frames, seed, as_json)
         return
-    if rtl:
-        _rtl_latencies(as_json)
-        return
-    from olafctl.wire.geometry import Geometry
     from olafctl.wire.layouts import Kind
     from olaflab.opennic import performance
 
-    queue = Geometry(slots=8, beats=142)
     measured: list[tuple[str, Throughput]] = []
     for size in SIZES:
         for kind, what in ((Kind.BYPASS, "bypassing"), (Kind.UPDATE, "updates")):
             _tell(f"{size} B, {what}")
-            measured.append((f"{size} B, {what}", performance.throughput(queue, size, kind)))
+            measured.append((f"{size} B, {what}", performance.throughput(size, kind)))
         _tell(f"{size} B, both ports into one")
-        both = performance.throughput(queue, size, Kind.BYPASS, inputs=(0, 1))
+        both = performance.throughput(size, Kind.BYPASS, inputs=(0, 1))
         measured.append((f"{size} B, both ports into one", both))
     copied = []
     for members in MEMBERS:
         _tell(f"one ACK to {members} members")
-        copied.append((members, performance.replication(queue, ACK_BYTES, members)))
+        copied.append((members, performance.replication(ACK_BYTES, members)))
     latencies = {}
     for size in LATENCY_SIZES:
         _tell(f"latency of {size} B")
-        latencies[size] = performance.latency(queue, size)
+        latencies[size] = performance.latency(size)
     jumbo = latencies[JUMBO]
     everything = [*measured, *((f"one ACK to {members} members", one) for members, one in copied)]
     missed = [
@@ -74,8 +66,8 @@ def command(frames: int | None, seed: int, rtl: bool, as_json: bool) -> None:
         for what, one in everything
         if one.beats_per_cycle < GOAL_BEATS_PER_CYCLE
     ]
-    if jumbo.last_ns > PAPER_LATENCY_NS:
-        missed.append(f"{jumbo.last_ns:.0f} ns to the last beat out, goal {PAPER_LATENCY_NS}")
+    if jumbo.last_ns > GOAL_LATENCY_NS:
+        missed.append(f"{jumbo.last_ns:.0f} ns to the last beat out, goal {GOAL_LATENCY_NS}")
     if as_json:
         report = {
             "throughput": {what: one.beats_per_cycle for what, one in everything},
@@ -94,25 +86,10 @@ def command(frames: int | None, seed: int, rtl: bool, as_json: bool) -> None:
         raise SystemExit(EXIT_FAILED)
 
 
-def _rtl_latencies(as_json: bool) -> None:
-    from olaflab.opennic.performance import rtl_latency
-
-    latencies = {size: rtl_latency(size) for size in RTL_SIZES}
-    missed = latencies[JUMBO].last_ns > RTL_GOAL_NS
-    if as_json:
-        figures = {size: {"first": one.first_ns, "last": one.last_ns} for size, one in latencies.items()}
-        click.echo(json.dumps({"latency_ns": figures, "goal_ns": RTL_GOAL_NS}, indent=2))
-    else:
-        for size, one in latencies.items():
-            click.echo(f"{size:>5} B: first out {one.first_ns:.0f} ns, last out {one.last_ns:.0f} ns")
-    if missed:
-        raise SystemExit(EXIT_FAILED)
-
-
-def _account(frames: int, seed: int, rtl: bool, as_json: bool) -> None:
+def _account(frames: int, seed: int, as_json: bool) -> None:
     from olaflab.opennic.random_frames import account
 
-    done = account(frames, seed, _tell, rtl)
+    done = account(frames, seed, _tell)
     if as_json:
         click.echo(json.dumps(asdict(done), indent=2))
         return

@@ -264,6 +264,8 @@ void bench_free(bench *b) {
     delete b;
 }
 
+void *bench_model(bench *b) { return b->model.get(); }
+
 int bench_clock(bench *b, const char *port, unsigned period) {
     b->clocks.push_back(Clock{b->slice(port), period, period, 0});
     return int(b->clocks.size()) - 1;

@@ -30,6 +30,7 @@ typedef struct {
 
 bench *bench_new(uint64_t seed);
 void bench_free(bench *);
+void *bench_model(bench *);  // as Verilator made it
 int bench_clock(bench *, const char *port, unsigned period);
 int bench_source(bench *, bench_stream);
 int bench_sink(bench *, bench_stream);

@@ -15,7 +15,6 @@ from olafswitch.console.output import json_option, show
 @click.option("-I", "--include", "include", type=click.Path(file_okay=False, path_type=Path), multiple=True,
               help="Look for included files there too.")  # fmt: skip
 @click.option("-D", "--define", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
-@click.option("--check-vitis", is_flag=True, help="Refuse what VitisNetP4 does not support, too.")
 @click.option("--verilog", type=click.Path(file_okay=False, path_type=Path),
               help="Write the program as Verilog to this folder, too.")  # fmt: skip
 @click.option("--extern", "externs", multiple=True, metavar="NAME=HASH",
@@ -26,7 +25,6 @@ def command(
     output: Path,
     include: tuple[Path, ...],
     defines: tuple[str, ...],
-    check_vitis: bool,
     verilog: Path | None,
     externs: tuple[str, ...],
     as_json: bool,
@@ -38,17 +36,12 @@ def command(
     driver must know of its tables, and a report. A program that is wrong, or uses what is not supported, is
     refused with its place and exit code 2; nothing is written then.
     """
-    from olafswitch.errors import BadInput
-    from olafswitch.p4.compiler import compile_program, vitis_check
+    from olafswitch.p4.compiler import compile_program
     from olafswitch.p4.p4info.describe import as_text
     from olafswitch.p4.syntax.preprocess import preprocess
     from olafswitch.p4.verilog.compile import HASHES, compile_module, write
 
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
-    if check_vitis:
-        problems = vitis_check(preprocess(file, include, macros), str(file))
-        if problems:
-            raise BadInput(*problems)
     functions = {name: kind for name, _, kind in (each.partition("=") for each in externs)}
     if unknown := set(functions.values()) - set(HASHES):
         raise click.BadParameter(f"{unknown.pop()!r} is none of {', '.join(HASHES)}", param_hint="--extern")

@@ -1,0 +1,64 @@
+"""The box's two P4 blocks: Olaf's own Verilog of the programs, or VitisNetP4 IPs in their places."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from olafctl.targets.opennic.ips import IPS, Ip
+from olafctl.targets.opennic.metadata import fields, width
+from olafctl.templates import fill
+from olafswitch import cache
+from olafswitch.p4.compiler import own_digest
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.verilog.compile import compile_module, library
+from olafswitch.p4.verilog.module import Module
+
+HASHES = {"worker_hash": "crc32"}
+"""What the programs' user externs compute."""
+HASH_LATENCY = 4
+"""``WORKER_HASH_LATENCY`` of VNP4₁'s program."""
+ADDRESS_BITS = 12
+"""Of a block's registers where it is Olaf's own."""
+AXIL = (
+    *(("awaddr", 20, "in"), ("awvalid", 1, "in"), ("awready", 1, "out"), ("wdata", 32, "in")),
+    *(("wstrb", 4, "in"), ("wvalid", 1, "in"), ("wready", 1, "out"), ("bresp", 2, "out")),
+    *(("bvalid", 1, "out"), ("bready", 1, "in"), ("araddr", 20, "in"), ("arvalid", 1, "in")),
+    *(("arready", 1, "out"), ("rdata", 32, "out"), ("rresp", 2, "out"), ("rvalid", 1, "out")),
+    ("rready", 1, "in"),
+)
+"""AXI4-Lite's signals, their bits and their way at a block."""
+_MODULE = "module.json"
+
+
+def block(ip: Ip, flat: str, file: str) -> Module:
+    """The Verilog of a block's program, from the cache or compiled now. Raises Refused."""
+    parts = [own_digest(), *(path.read_text() for path in library()), repr(HASHES), ip.name, flat]
+
+    def compile_to(folder: Path) -> None:
+        made = compile_module(preprocess_text(flat, file), file, ip.name, HASHES)
+        (folder / _MODULE).write_text(json.dumps(vars(made)))
+
+    folder, _ = cache.build_once("p4-verilog", cache.digest(parts), compile_to)
+    return Module(**json.loads((folder / _MODULE).read_text()))
+
+
+def place(ip: Ip, vitis: bool = False) -> str:
+    """The module ``olaf_box_IP``: the place in the box for a block of Olaf's own, or for an IP."""
+    return fill(
+        "opennic/olaf_box_block.v.j2",
+        ip=ip,
+        vitis=vitis,
+        meta_bits=width(fields()),
+        axil=AXIL,
+        address_bits=ip.address_bits if vitis else ADDRESS_BITS,
+        hash_latency=HASH_LATENCY,
+    )
+
+
+def verilog(modules: Mapping[int, Module]) -> dict[str, str]:
+    """Every file of the two blocks, in their places."""
+    files = {path.name: path.read_text() for path in library()}
+    for ip in IPS:
+        files[f"{ip.name}.v"] = modules[ip.number].text
+        files[f"olaf_box_{ip.name}.v"] = place(ip)
+    return files
