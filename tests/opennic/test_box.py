@@ -14,8 +14,8 @@ from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire import layouts
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, FrameType
-from olaflab.opennic.bench import Received
 from olaflab.opennic.box import Box
+from olafswitch.simulation.bench import Received
 from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables, vnp4_1
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 

@@ -11,8 +11,8 @@ from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
 from olafctl.wire.modes import Mode
-from olaflab.opennic.bench import BEAT, Bench, Sink, Source
 from olaflab.opennic.box import Box
+from olafswitch.simulation.bench import BEAT, Bench, Sink, Source
 from tests.opennic.conftest import MakeBench, reset
 from tests.opennic.programs import PROGRAMS, SERVERS_PORT, WORKERS_PORT, expected, set_tables, vnp4_1
 from tests.opennic.test_measure import PULSES, ends

@@ -9,7 +9,7 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.random_frames import QUEUE
 from olaflab.opennic.stand_ins import stub
-from olaflab.opennic.verilate import lint
+from olafswitch.simulation.verilate import lint
 from tests.opennic.shell_box import MODELS, around
 from tests.opennic.test_plugin import SHELL, needs_shell, p4
 

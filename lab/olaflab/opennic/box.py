@@ -14,7 +14,6 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.bench import Bench, Signals, Sink, Source
 from olaflab.opennic.stand_ins import model, rtl
 from olaflab.opennic.verilate import build
 from olafswitch.errors import OlafError, Problem
@@ -23,6 +22,7 @@ from olafswitch.p4.switch.library import USER_EXTERN
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.verilog.compile import library as p4_library
 from olafswitch.p4.verilog.module import Module
+from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 
 _NATIVE = Path(__file__).parent / "native"
 PERIODS = {"axis_aclk": 4000, "axil_aclk": 8000, "ref_clk_100mhz": 10000}

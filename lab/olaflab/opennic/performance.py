@@ -15,9 +15,9 @@ from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.opennic import random_frames
-from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.box import Box, Outcome
 from olaflab.opennic.verilate import build
+from olafswitch.simulation.bench import BEAT, Bench, Received, Signals, Sink, Source
 
 WARM_UP = 10
 """Frames that leave before counting begins."""

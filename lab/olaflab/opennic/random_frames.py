@@ -25,10 +25,10 @@ from olaflab.frames import OlafFrame
 from olaflab.opennic.blocks import block
 from olaflab.opennic.box import Box, Compiled, Rtl
 from olaflab.opennic.ip_registers import IpRegisters
-from olaflab.opennic.verilated import Programmed
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.driver import Driver
+from olafswitch.p4.hardware.plane import HardwarePlane
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
@@ -65,7 +65,7 @@ class _Programmer:
         self.program = compile_program(paths.sources() / "p4src" / file)
         self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
         self.switch.commit(self.switch.prepare(self.program.p4info, self.program.device_config))
-        self._tables = self.switch if driver is None else Programmed(driver, Program(self.program.p4info))
+        self._tables = self.switch if driver is None else HardwarePlane(driver, Program(self.program.p4info))
         self._place = 0
 
     def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:

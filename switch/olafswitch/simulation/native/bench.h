@@ -29,6 +29,8 @@ typedef struct {
 } bench_frame;
 
 bench *bench_new(uint64_t seed);
+// Writes waveforms to a VCD file from now on; 0 when it cannot, or the model was built without.
+int bench_trace(bench *, const char *path);
 void bench_free(bench *);
 int bench_clock(bench *, const char *port, unsigned period);
 int bench_source(bench *, bench_stream);
