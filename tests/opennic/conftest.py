@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from olaflab.opennic.bench import Bench
 from olaflab.opennic.verilate import build
+from olafswitch.simulation.bench import Bench
 
 PERIOD = 4000
 MakeBench = Callable[..., Bench]

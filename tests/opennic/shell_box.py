@@ -5,10 +5,10 @@ from pathlib import Path
 
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.bench import Received, Signals, Sink, Source
 from olaflab.opennic.box import Around, Box
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.verilog.module import Module
+from olafswitch.simulation.bench import Received, Signals, Sink, Source
 
 MODELS = Path(__file__).parent / "shell"
 CMAC_PERIODS = {"cmac_clk_0": 3103, "cmac_clk_1": 3104}

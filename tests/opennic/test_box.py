@@ -14,7 +14,6 @@ from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire import layouts
 from olafctl.wire.layouts import CPU_PORT
 from olafctl.wire.modes import Mode
-from olaflab.opennic.bench import Received
 from olaflab.opennic.box import Box
 from olaflab.opennic.random_frames import (
     QUEUE,
@@ -27,6 +26,7 @@ from olaflab.opennic.random_frames import (
     programmed,
 )
 from olafswitch.p4.hardware.driver import SLOT
+from olafswitch.simulation.bench import Received
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 
 BAD_INPUT = ("oversize", "malformed")

@@ -9,9 +9,9 @@ import pytest
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
-from olaflab.opennic.bench import BEAT, Bench, Sink, Source
 from olaflab.opennic.box import Box
 from olaflab.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, prepare, programmed
+from olafswitch.simulation.bench import BEAT, Bench, Sink, Source
 from tests.opennic.conftest import MakeBench, reset
 from tests.opennic.test_measure import PULSES, ends
 from tests.p4src.frames import (

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from olaflab.opennic.bench import Signals
+from olafswitch.simulation.bench import Signals
 from tests.opennic.conftest import MakeBench
 
 LENGTHS = [*range(17, 200), 1500, 9036]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from olaflab.opennic.bench import Bench, Signals, Sink, Source
+from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench, reset
 
 PULSES = ("accepted", "dropped_oversize", "dropped_malformed", "dropped_full", "dropped_cut")

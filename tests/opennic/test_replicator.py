@@ -8,7 +8,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from olaflab.opennic.bench import Bench, Signals, Sink, Source
+from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench
 
 PULSES = (

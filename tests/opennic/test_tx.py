@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from olaflab.opennic.bench import Bench, Signals, Sink, Source
+from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 from tests.opennic.conftest import MakeBench
 
 SIDEBAND = [("m_tuser_size", 16), ("m_tuser_src", 16), ("m_tuser_dst", 16)]

@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
-from olaflab.opennic.verilated import VerilatedSwitch
 from olafswitch.p4.check.program import check_program
 from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import preprocess
@@ -31,7 +31,7 @@ def compare_text(text: str, frames: int, pauses: tuple[float, float] = (0.2, 0.2
     pipeline = native.prepare(program.p4info, program.device_config)
     native.commit(pipeline)
     info = Program(program.p4info)
-    made = VerilatedSwitch(text, info, seed=seed)
+    made = SimulatedSwitch.of_text(text, info, seed=seed)
 
     def add(table: int, key: Key, priority: int, action: ActionCall) -> None:
         try:
@@ -47,8 +47,6 @@ def compare_text(text: str, frames: int, pauses: tuple[float, float] = (0.2, 0.2
         native.insert(table, key, priority, action)
 
     try:
-        for entry in native.initial_entries(pipeline):
-            made.insert(entry.table_id, entry.key, entry.priority, entry.action)
         fill(info, r, add)
         walks = Walks(check_program(parse(text), "program.p4"), r)
         made.source.pause(pauses[0])
@@ -57,7 +55,7 @@ def compare_text(text: str, frames: int, pauses: tuple[float, float] = (0.2, 0.2
         for _ in range(frames):
             port, frame = r.choice(PORTS), walks.frame()
             expected += native.process(port, frame, 0)
-            made.send(frame, port, len(frame), 0)
+            made.offer(port, frame)
         sent = [each for out in made.received() for each in made.leaving(out)]
         for number, (got, wanted) in enumerate(zip(sent, expected, strict=False)):
             assert got == wanted, (

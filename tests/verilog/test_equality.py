@@ -11,8 +11,8 @@ from olafctl.targets.opennic.metadata import fields
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits
 from olafctl.wire.layouts import CPU_PORT, Kind
-from olaflab.opennic.verilated import VerilatedSwitch
 from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4runtime.dataplane import ActionCall, Key, Lpm
@@ -50,7 +50,7 @@ class Both:
         if HASHES[name]:
             self.native.on_user_extern("worker_hash", lambda given: zlib.crc32(given.to_bytes(13, "big")))
         self.info = Program(program.p4info)
-        self.made = VerilatedSwitch(preprocess(source, (), {}), self.info, HASHES[name])
+        self.made = SimulatedSwitch.of_text(preprocess(source, (), {}), self.info, HASHES[name])
         self._places = 0
 
     def add(self, table: str, match: int | Lpm, action: str, **params: int) -> None:

@@ -14,11 +14,11 @@ from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.bench import Bench, Signals, Sink, Source
 from olaflab.opennic.verilate import build
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.verilog.module import Module
+from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 
 _NATIVE = Path(__file__).parent / "native"
 _QUEUE_TIME = Path(queue_verilog.__file__).parent / "native" / "queue_time.h"

@@ -9,8 +9,8 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram
 from olafctl.wire.layouts import Kind
 from olaflab.opennic import random_frames
-from olaflab.opennic.bench import BEAT, Bench, Received, Signals, Sink, Source
 from olaflab.opennic.verilate import build
+from olafswitch.simulation.bench import BEAT, Bench, Received, Signals, Sink, Source
 
 WARM_UP = 10
 """Frames that leave before counting begins."""

@@ -25,10 +25,10 @@ from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameTyp
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olaflab.opennic.box import Box
-from olaflab.opennic.verilated import Programmed
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.driver import Driver
+from olafswitch.p4.hardware.plane import HardwarePlane
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4.verilog.module import Module
@@ -68,7 +68,7 @@ class _Programmer:
         self.program = compile_program(paths.sources() / "p4src" / file)
         self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
         self.switch.commit(self.switch.prepare(self.program.p4info, self.program.device_config))
-        self._tables = self.switch if driver is None else Programmed(driver, Program(self.program.p4info))
+        self._tables = self.switch if driver is None else HardwarePlane(driver, Program(self.program.p4info))
         self._place = 0
 
     def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:

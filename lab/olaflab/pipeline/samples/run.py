@@ -2,21 +2,23 @@
 
 import multiprocessing
 import traceback
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from olaflab.pipeline.samples.control import Control
-from olaflab.pipeline.samples.stf import Expect, Send, Unreadable, read
 from olafswitch.errors import BadInput, OlafError
-from olafswitch.p4.compiler import Program, compile_program
+from olafswitch.p4.compiler import Program, compile_text, p4info_of
+from olafswitch.p4.hardware.simulated import SimulatedSwitch
+from olafswitch.p4.stf.commands import Unreadable
+from olafswitch.p4.stf.play import play
 from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4runtime.dataplane import PipelineRefused
+from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4runtime.dataplane import PipelineRefused, Unsupported
+from olafswitch.p4runtime.program import Program as P4Info
 
-TIME_LIMIT = 120
+TIME_LIMIT = 300
 OUTCOMES = ("pass", "refused", "unreadable", "wrong", "defect")
 
 
@@ -57,13 +59,13 @@ class _Job:
         return result
 
 
-def run_all(programs: Sequence[Path], jobs: int) -> Iterator[Result]:
+def run_all(programs: Sequence[Path], jobs: int, verilog: bool = False) -> Iterator[Result]:
     """Run each sample in its own process, so that a crash affects only one; results as they complete."""
     pending = list(programs)
     running: list[_Job] = []
     while pending or running:
         while pending and len(running) < jobs:
-            running.append(_start(pending.pop(0)))
+            running.append(_start(pending.pop(0), verilog))
         ready = wait([job.answer for job in running], timeout=TIME_LIMIT)
         for job in [job for job in running if job.answer in ready]:
             running.remove(job)
@@ -74,25 +76,26 @@ def run_all(programs: Sequence[Path], jobs: int) -> Iterator[Result]:
         running = running if ready else []
 
 
-def _start(program: Path) -> _Job:
+def _start(program: Path, verilog: bool) -> _Job:
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(program, there), daemon=True)
+    process = context.Process(target=_child, args=(program, verilog, there), daemon=True)
     process.start()
     there.close()
     return _Job(program, process, here)
 
 
-def _child(program: Path, answer: Connection) -> None:
-    answer.send(run(program))
+def _child(program: Path, verilog: bool, answer: Connection) -> None:
+    answer.send(run(program, verilog))
     answer.close()
 
 
-def run(program: Path) -> Result:
-    """Compile a sample and compare what leaves the switch with its STF file."""
+def run(program: Path, verilog: bool = False) -> Result:
+    """Compile a sample, with ``verilog`` to Verilog, and compare what leaves it with its STF file."""
     name = program.stem
     try:
-        compiled = compile_program(program, optimize="-O1")
+        text = preprocess(program)
+        compiled = None if verilog else compile_text(text, optimize="-O1", file=str(program))
     except BadInput as error:
         return Result(name, "refused", str(error))
     except OlafError as error:
@@ -100,8 +103,9 @@ def run(program: Path) -> Result:
     except Exception:
         return Result(name, "defect", traceback.format_exc(limit=-2))
     try:
-        wrong = _play(compiled, program.with_suffix(".stf").read_text())
-    except PipelineRefused as error:
+        stf = program.with_suffix(".stf").read_text()
+        wrong = _native(compiled, stf) if compiled is not None else _simulated(text, program, stf)
+    except (BadInput, PipelineRefused, Unsupported) as error:
         return Result(name, "refused", str(error))
     except Unreadable as error:
         return Result(name, "unreadable", str(error))
@@ -110,43 +114,20 @@ def run(program: Path) -> Result:
     return Result(name, "wrong", wrong) if wrong else Result(name, "pass")
 
 
-def _play(program: Program, text: str) -> str:
-    """The first difference from what is expected; empty when there is none."""
+def _native(program: Program, stf: str) -> str:
     switch = NativeSwitch(optimize="-O1")
     pipeline = switch.prepare(program.p4info, program.device_config)
     switch.commit(pipeline)
-    control = Control(switch, pipeline.p4info)
-    sent: dict[int, list[bytes]] = defaultdict(list)
-    expected: dict[int, list[Expect]] = defaultdict(list)
-    for number, command in enumerate(read(text)):
-        match command:
-            case Send(port=port, frame=frame):
-                for out, made in switch.process(port, frame, 1000 * number):
-                    sent[out].append(made)
-            case Expect(port=port):
-                expected[port].append(command)
-            case _:
-                problem = control.run(command)
-                if problem:
-                    return problem
-    switch.close()
-    if not expected:
-        return ""  # a file without expected frames does not test frames
-    return next(
-        (p for port in sorted({*sent, *expected}) if (p := _compare(port, sent[port], expected[port]))), ""
-    )
+    try:
+        return play(switch, pipeline.p4info, stf)
+    finally:
+        switch.close()
 
 
-def _compare(port: int, sent: list[bytes], expected: list[Expect]) -> str:
-    if expected and all(entry.digits is None for entry in expected):
-        return ""
-    if len(sent) != len(expected):
-        seen = ", ".join(frame.hex() for frame in sent[:3])
-        return f"port {port}: {len(sent)} frames, {len(expected)} expected; {seen}"
-    for frame, entry in zip(sent, expected, strict=True):
-        digits = frame.hex()
-        wanted = entry.digits or ""
-        same = all(w in ("*", d) for w, d in zip(wanted, digits, strict=False))
-        if not same or len(digits) < len(wanted) or (entry.exact and len(digits) != len(wanted)):
-            return f"port {port}: {digits}, expected {wanted}{'$' if entry.exact else ''}"
-    return ""
+def _simulated(text: str, program: Path, stf: str) -> str:
+    info = p4info_of(text, str(program))
+    switch = SimulatedSwitch.of_text(text, P4Info(info), file=str(program), quick=True)
+    try:
+        return play(switch, info, stf)
+    finally:
+        switch.close()

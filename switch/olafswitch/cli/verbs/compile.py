@@ -9,20 +9,18 @@ from olafswitch.console.output import json_option, show
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to fill."
-)
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to fill.")
 @click.option("-I", "--include", "include", type=click.Path(file_okay=False, path_type=Path), multiple=True,
               help="Look for included files there too.")  # fmt: skip
 @click.option("-D", "--define", "defines", multiple=True, metavar="MACRO[=VALUE]", help="Define a macro.")
 @click.option("--verilog", type=click.Path(file_okay=False, path_type=Path),
-              help="Write the program as Verilog to this folder, too.")  # fmt: skip
+              help="Write the program as Verilog to this folder; without -o only that.")  # fmt: skip
 @click.option("--extern", "externs", multiple=True, metavar="NAME=HASH",
               help="The hash that a user extern computes, for --verilog; crc32 for example.")  # fmt: skip
 @json_option("Print what was written as JSON.")
 def command(
     file: Path,
-    output: Path,
+    output: Path | None,
     include: tuple[Path, ...],
     defines: tuple[str, ...],
     verilog: Path | None,
@@ -32,32 +30,39 @@ def command(
     """Compile the P4_16 program FILE for v1model or XSA.
 
     Writes p4info.txtpb, device_config.p4i (what a P4Runtime client pushes), and the program as C++ and as a
-    shared library; with --verilog as a Verilog-2005 module too, with the library that it is made of, what a
-    driver must know of its tables, and a report. A program that is wrong, or uses what is not supported, is
-    refused with its place and exit code 2; nothing is written then.
+    shared library; with --verilog as a Verilog-2005 module too, with the library that it is made of, its
+    P4Info, what a driver must know of its tables, and a report: `simulate` runs it. A program that is wrong,
+    or uses what is not supported, is refused with its place and exit code 2; nothing is written then.
     """
-    from olafswitch.p4.compiler import compile_program
+    from olafswitch.p4.compiler import compile_text, p4info_of
     from olafswitch.p4.p4info.describe import as_text
     from olafswitch.p4.syntax.preprocess import preprocess
     from olafswitch.p4.verilog.compile import HASHES, compile_module, write
 
+    if output is None and verilog is None:
+        raise click.UsageError("give -o, --verilog, or both")
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
     functions = {name: kind for name, _, kind in (each.partition("=") for each in externs)}
     if unknown := set(functions.values()) - set(HASHES):
         raise click.BadParameter(f"{unknown.pop()!r} is none of {', '.join(HASHES)}", param_hint="--extern")
-    module = None
-    if verilog is not None:
-        module = compile_module(preprocess(file, include, macros), str(file), functions=functions)
-    program = compile_program(file, include, macros, lambda step: click.echo(f"{file}: {step}", err=True))
-    output.mkdir(parents=True, exist_ok=True)
-    written = {
-        output / "p4info.txtpb": as_text(program.p4info).encode(),
-        output / "device_config.p4i": program.device_config,
-        output / f"{file.stem}.cpp": program.cpp.read_bytes(),
-        output / f"{file.stem}.so": program.library.read_bytes(),
-    }
-    for path, data in written.items():
-        path.write_bytes(data)
-    files = [*written, *(write(module, verilog) if module is not None and verilog is not None else ())]
-    document = {"files": [str(path) for path in files], "compiled": program.fresh}
+    files: list[Path] = []
+    fresh = True
+    text = preprocess(file, include, macros)
+    module = compile_module(text, str(file), functions=functions) if verilog is not None else None
+    info = as_text(p4info_of(text, str(file)))
+    if output is not None:
+        program = compile_text(text, lambda step: click.echo(f"{file}: {step}", err=True), file=str(file))
+        output.mkdir(parents=True, exist_ok=True)
+        written = {
+            output / "p4info.txtpb": info.encode(),
+            output / "device_config.p4i": program.device_config,
+            output / f"{file.stem}.cpp": program.cpp.read_bytes(),
+            output / f"{file.stem}.so": program.library.read_bytes(),
+        }
+        for path, data in written.items():
+            path.write_bytes(data)
+        files, fresh = [*written], program.fresh
+    if module is not None and verilog is not None:
+        files += write(module, info, verilog)
+    document = {"files": [str(path) for path in files], "compiled": fresh}
     show(document, "\n".join(f"wrote {path}" for path in files), as_json)

@@ -1,7 +1,7 @@
 """A compiled Verilog module's tables and counters by name, over :file:`p4/verilog/hdl/p4_config.v`."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from olafswitch.errors import OlafError, Problem
@@ -9,7 +9,7 @@ from olafswitch.p4.hardware.slots import Hashed, Ordered
 from olafswitch.p4runtime.dataplane import DeviceRefused, TableFull
 
 ID, DIGEST, TARGET, SLOT, COMMAND, COUNT, WORDS = 0x00, 0x08, 0x10, 0x14, 0x18, 0x20, 0x40
-SET, CLEAR, SET_DEFAULT, TAKE = 1, 2, 3, 4
+SET, CLEAR, SET_DEFAULT, TAKE, READ_CELL, WRITE_CELL = 1, 2, 3, 4, 5, 6
 SWEEP = 8
 """With a command: for the slot that is given and every one below it."""
 MAGIC = 0x50345254
@@ -29,7 +29,14 @@ class Table:
         self.params_bits: int = about["action_low"]
         self._full = (1 << self.key_bits) - 1
         self._first_small = about["ways"] << about["row_bits"]
+        self.declared: Sequence[Mapping[str, Any]] = about["entries"]
+        """The program's own entries."""
+        self._counter: int | None = None
         self.clear()
+
+    def counts_in(self, counter: int) -> None:
+        """Entries are counted in the cells of this counter, by place."""
+        self._counter = counter
 
     def clear(self) -> None:
         """Forget every entry, not touching the hardware."""
@@ -38,6 +45,8 @@ class Table:
         self._hashed = Hashed(about["ways"], about["row_bits"], masks)
         self._small: Ordered[_Row] = Ordered(about["small"])
         self._content: dict[_Row, int] = {}
+        self._counted: dict[_Row, tuple[int, int]] = {}
+        """What an entry counted in places that it had before."""
 
     def action(self, names: Sequence[str]) -> int:
         """The number of the action that has one of ``names``. Raises OlafError."""
@@ -73,7 +82,27 @@ class Table:
             self._content[row] = entry
             for other, place in moves:
                 self._write(other, place)
+                if self._counter is not None and other != row:
+                    self._leave(other)
                 self._put(other, place)
+
+    def replace(self, rows: Iterable[tuple[int, int]]) -> None:
+        """Let exactly these keys and masks match, whatever their action. Raises TableFull."""
+        wanted = {(value & mask, mask, 0) for value, mask in rows}
+        with self._driver.lock:
+            for row in set(self._content) - wanted:
+                self.delete(*row)
+            for row in wanted - set(self._content):
+                self.insert(*row, 0, 0)
+
+    def _leave(self, row: _Row) -> None:
+        """Take what an entry counted in a place that it is about to leave: no frame hits it there after."""
+        place = self._place(row)
+        assert self._counter is not None
+        self._driver.command(CLEAR, self._number, place, ())
+        packets, total = self._driver.read_counter(self._counter, place)
+        before = self._counted.get(row, (0, 0))
+        self._counted[row] = (before[0] + packets, before[1] + total)
 
     def update(self, key: int, mask: int, action: int, params: int, rank: int | None = None) -> None:
         """Replace an entry's action in one cycle; without ``rank`` that of any. Raises DeviceRefused."""
@@ -86,7 +115,11 @@ class Table:
         """Remove an entry. Raises DeviceRefused."""
         row = self._known(key, mask, rank)
         with self._driver.lock:
-            self._driver.command(CLEAR, self._number, self._place(row), ())
+            if self._counter is not None:
+                self._leave(row)
+                del self._counted[row]
+            else:
+                self._driver.command(CLEAR, self._number, self._place(row), ())
             if self.is_hashed(mask):
                 self._hashed.remove(row[0])
             else:
@@ -105,9 +138,15 @@ class Table:
         params = self._about["actions"][action]["params"]
         return sum(v << int(p["low"]) for p, v in zip(params, values, strict=True))
 
-    def slot(self, key: int, mask: int, rank: int | None = None) -> int:
-        """An entry's place: the cell of the table's own counter that is its."""
-        return self._place(self._known(key, mask, rank))
+    def counted(self, key: int, mask: int, rank: int | None = None) -> tuple[int, int]:
+        """An entry's packets and bytes in the table's own counter since the last call."""
+        row = self._known(key, mask, rank)
+        with self._driver.lock:
+            before = self._counted.pop(row, (0, 0))
+            if self._counter is None:
+                return before
+            packets, total = self._driver.read_counter(self._counter, self._place(row))
+        return before[0] + packets, before[1] + total
 
     def _place(self, row: _Row) -> int:
         return self._hashed[row[0]] if self.is_hashed(row[1]) else self._small[row] + self._first_small
@@ -157,15 +196,26 @@ class Driver:
         self.lock = threading.RLock()
         self._read, self._write = read, write
         self._name = about["module"]
+        self._cell_words = about["cell_words"]
         found = (read(ID), read(DIGEST))
         if found != (MAGIC, int(about["digest"], 16)):
             what = (
                 f"the registers are not those of {about['module']}: id {found[0]:#x}, digest {found[1]:08x}"
             )
             raise OlafError(Problem(what, remedy="use the description that was written with this module"))
-        self.tables = {each["name"]: Table(self, at, each) for at, each in enumerate(about["tables"])}
+        made = [Table(self, at, each) for at, each in enumerate(about["tables"])]
+        self.tables = {each.name: each for each in made[: len(made) - about["value_set_tables"]]}
+        self.value_sets: dict[str, list[Table]] = {}
+        """By name: a table for each place where a parser looks one up."""
+        for each in made[len(self.tables) :]:
+            self.value_sets.setdefault(each.name, []).append(each)
+        self._registers = {each["name"]: at for at, each in enumerate(about["registers"])}
         self._counters = {each["name"]: at for at, each in enumerate(about["counters"])}
         self._cells = [each["cells"] for each in about["counters"]]
+        for at, each in enumerate(about["counters"]):
+            if each["direct"]:
+                self.tables[each["name"]].counts_in(at)
+        self._register_cells = [each["cells"] for each in about["registers"]]
         self._sent: dict[int, int] = {}
 
     def close(self) -> None:
@@ -179,9 +229,32 @@ class Driver:
         raise OlafError(Problem(f"the module has no table {names[0]}"))
 
     def reset_tables(self) -> None:
-        """Remove every entry of every table."""
-        for table in self.tables.values():
+        """Remove every entry of every table, and every member of a value set."""
+        for table in (*self.tables.values(), *(each for sets in self.value_sets.values() for each in sets)):
             table.reset()
+
+    def register(self, names: Sequence[str]) -> int:
+        """The number of the register that has one of ``names``. Raises OlafError when it does not exist."""
+        for name in names:
+            if name in self._registers:
+                return self._registers[name]
+        raise OlafError(Problem(f"the module has no register {names[0]}"))
+
+    def read_cell(self, register: int, index: int) -> int:
+        """What a register's cell holds."""
+        with self.lock:
+            self.command(READ_CELL, register, index, ())
+            return self._read(COUNT) | self._read(COUNT + 4) << 32
+
+    def write_cell(self, register: int, index: int, value: int) -> None:
+        """Write a register's cell between two frames."""
+        self.command(WRITE_CELL, register, index, (value & 0xFFFFFFFF, value >> 32)[: self._cell_words])
+
+    def reset_register(self, register: int) -> None:
+        """Write zero to every cell."""
+        with self.lock:
+            last = self._register_cells[register] - 1
+            self.command(WRITE_CELL | SWEEP, register, last, (0, 0)[: self._cell_words])
 
     def counter(self, names: Sequence[str]) -> int:
         """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""

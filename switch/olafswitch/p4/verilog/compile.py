@@ -53,12 +53,13 @@ def compile_module(
         raise OlafError(Problem(what, file, "this is a defect of Olaf's P4 compiler")) from error
 
 
-def write(made: Module, folder: Path) -> list[Path]:
-    """The module, its library, ``NAME.json`` and ``NAME.txt``, the report; the files written."""
+def write(made: Module, p4info: str, folder: Path) -> list[Path]:
+    """The module, its library, ``NAME.json``, the P4Info and ``NAME.txt``, the report; the files written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = {
         folder / f"{made.name}.v": made.text,
         folder / f"{made.name}.json": json.dumps(made.description, indent=1) + "\n",
+        folder / f"{made.name}.p4info.txtpb": p4info,
         folder / f"{made.name}.txt": report(made),
     }
     for path, text in written.items():

@@ -361,6 +361,11 @@ class _Builder:
             "actions": actions, "ways": engine.ways, "row_bits": engine.row_bits, "small": engine.small,
             "hashes": [f"{mask:x}" for mask in hashes(engine)], "words": engine.words,
             "default": {"action": engine.table.default, "data": list(engine.table.default_data)},
+            "entries": [
+                {"matches": [{"value": m.value, "mask": m.mask, "high": m.high} for m in each.matches],
+                 "action": each.action, "data": list(each.data), "priority": each.priority}
+                for each in engine.table.entries
+            ],
         }  # fmt: skip
 
     @staticmethod
@@ -380,6 +385,9 @@ def module(name: str, pipeline: Pipeline) -> Module:
         "digest": builder.digest(),
         "tables": [builder._table(each) for each in builder.engines],
         "counters": [builder._counter(each) for each in pipeline.counts],
+        "value_set_tables": 0,
+        "registers": [],
+        "cell_words": 1,
         "sideband_in": pipeline.sideband_in,
         "sideband_out": {side: node.width for side, node in pipeline.sideband_out.items()},
         "cycles": builder.s.length,

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
-from olaflab.pipeline.samples.stf import Add, CheckCounter, Direct, SetDefault, Unreadable
-from olafswitch.p4.switch.native import NativeSwitch
+from olafswitch.p4.stf.commands import Add, CheckCounter, Direct, SetDefault, Unreadable
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
     Exact,
+    ForwardingPlane,
     Key,
     Lpm,
     Match,
@@ -53,10 +53,17 @@ def _wildcard(text: str, width: int) -> tuple[int, int]:
     return number(text), mask & ((1 << width) - 1)
 
 
+class Switch(ForwardingPlane, Protocol):
+    """A v1model program that runs."""
+
+    def process(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes]]:
+        """One frame: port and frame of what leaves."""
+
+
 class Control:
     """Programs one switch with the commands of an STF file."""
 
-    def __init__(self, switch: NativeSwitch, info: P4Info) -> None:
+    def __init__(self, switch: Switch, info: P4Info) -> None:
         self.switch = switch
         self.info = info
         self._labels: dict[str, tuple[int, Key, int]] = {}

@@ -181,6 +181,11 @@ class Bench:
         self._main = next(iter(clocks))
         self._stops = self.library.bench_stops()
 
+    def trace(self, path: Path) -> None:
+        """Write the waveforms of a traced model from now on, as VCD. Raises OlafError."""
+        if not self.library.bench_trace(self.handle, str(path).encode()):
+            raise OlafError(Problem("waveforms cannot be written there", str(path)))
+
     def close(self) -> None:
         """Free the model."""
         self.library.bench_free(self.handle)
@@ -242,6 +247,7 @@ def _load(path: Path) -> c.CDLL:
     signatures: dict[str, tuple[object, list[object]]] = {
         "bench_new": (pointer, [big]),
         "bench_free": (None, [pointer]),
+        "bench_trace": (number, [pointer, text]),
         "bench_clock": (number, [pointer, text, c.c_uint]),
         "bench_source": (number, [pointer, _Stream]),
         "bench_sink": (number, [pointer, _Stream]),

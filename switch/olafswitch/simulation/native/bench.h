@@ -29,6 +29,8 @@ typedef struct {
 } bench_frame;
 
 bench *bench_new(uint64_t seed);
+// Writes waveforms to a VCD file from now on; 0 when it cannot, or the model was built without.
+int bench_trace(bench *, const char *path);
 void bench_free(bench *);
 void *bench_model(bench *);  // as Verilator made it
 int bench_clock(bench *, const char *port, unsigned period);

@@ -10,6 +10,9 @@
 
 #include "ports.h"  // generated: the model's class as Model, and OLAF_BENCH_PORTS(port)
 #include "verilated.h"
+#ifdef OLAF_BENCH_TRACE
+#include "verilated_vcd_c.h"
+#endif
 
 namespace {
 
@@ -200,6 +203,14 @@ struct bench {
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<Axil> axils;
     std::mt19937_64 random;
+#ifdef OLAF_BENCH_TRACE
+    VerilatedVcdC waves;  // in ps
+    void dump(uint64_t now) {
+        if (waves.isOpen()) waves.dump(now);
+    }
+#else
+    void dump(uint64_t) {}
+#endif
 
     Slice slice(const std::string &name) const {
         auto found = ports.find(name);
@@ -219,6 +230,7 @@ struct bench {
         for (size_t i = 0; i < clocks.size(); i++)
             if (rises[i]) clocks[i].pin.bit(true);
         model->eval();
+        dump(now);
         for (auto &stream : streams)
             if (rises[stream->clock]) stream->after(clocks[stream->clock].cycles);
         for (Axil &axil : axils)
@@ -230,6 +242,7 @@ struct bench {
                 clocks[i].cycles++;
             }
         model->eval();
+        dump(now + clocks[0].period / 2);
         return rises[0];
     }
 
@@ -249,6 +262,9 @@ bench *bench_new(uint64_t seed) {
     made->context.randReset(2);
     made->context.randSeed(int(seed & 0x7fffffff) | 1);
     made->random.seed(seed);
+#ifdef OLAF_BENCH_TRACE
+    made->context.traceEverOn(true);
+#endif
     made->model = std::make_unique<Model>(&made->context, "top");
     Model *model = made->model.get();
 #define OLAF_BENCH_PORT(name, width) \
@@ -259,7 +275,21 @@ bench *bench_new(uint64_t seed) {
     return made;
 }
 
+int bench_trace(bench *b, const char *path) {
+#ifdef OLAF_BENCH_TRACE
+    b->model->trace(&b->waves, 99);
+    b->waves.open(path);
+    return b->waves.isOpen();
+#else
+    (void)b, (void)path;
+    return 0;
+#endif
+}
+
 void bench_free(bench *b) {
+#ifdef OLAF_BENCH_TRACE
+    b->waves.close();
+#endif
     b->model->final();
     delete b;
 }
