@@ -35,6 +35,8 @@ _AGAIN = 0.25
 """Seconds between two manifests, while nothing else is sent."""
 _LOOK = 1.0
 """Seconds between two looks at who is silent."""
+_REPORT, _LEAST_REPORT = 1.0, 0.1
+"""Seconds between two reports about one player to the control plane, and between any two."""
 _MOST_OF_ISSUE = 0.3
 """Share of an issue that a player may miss without being treated as slow."""
 _KEPT = 8
@@ -115,7 +117,9 @@ class Publisher:
         self._requests = _Requests({}, {})
         self._sent = 0
         """Version that was sent last."""
-        self._manifest_due = self._look_due = 0.0
+        self._manifest_due = self._look_due = self._report_due = 0.0
+        self._reported = 0
+        """Reports to the control plane."""
         self._pending: tuple[int, State, int] | None = None
         self._handing = threading.Lock()
         """Held for the moment in which a version is handed over, never while one is encoded."""
@@ -143,11 +147,12 @@ class Publisher:
 
     @property
     def players(self) -> list[dict[str, Any]]:
-        """Each player's address, version, how far it is behind, and whether it is slow or dead."""
+        """Each player's address, the versions that it has and plays, how far it is behind, the age of what it
+        plays (s, or None), and whether it is slow or dead."""
         return [
-            {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._sent - one.have,
-             "slow": one.slow, "dead": one.dead}
-            for one in self._players.all.values()
+            {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._lag(one.have),
+             "age": self._players.age(one, self._port.now()), "slow": one.slow, "dead": one.dead}
+            for one in list(self._players.all.values())
         ]  # fmt: skip
 
     def close(self) -> None:
@@ -194,8 +199,24 @@ class Publisher:
         if now >= self._look_due:
             self._look_due = now + _LOOK
             self._players.look(self._sent, now)
-        dues = (due, self._requests.due, self._manifest_due, self._look_due)
+        if now >= self._report_due:
+            self._report_due = now + max(_REPORT / max(len(self._players.all), 1), _LEAST_REPORT)
+            self._report(now)
+        dues = (due, self._requests.due, self._manifest_due, self._look_due, self._report_due)
         return min(time for time in dues if time is not None)
+
+    def _lag(self, version: int) -> int:
+        return max(self._sent - version, 0)
+
+    def _report(self, now: float) -> None:
+        """Report the next player in turn."""
+        players = list(self._players.all.values())
+        if players:
+            one = players[self._reported % len(players)]
+            self._reported += 1
+            state = one.slow | one.dead << 1
+            age = self._players.age(one, now)
+            self._place.report(one.address, one.adopted, self._lag(one.adopted), age, state)
 
     def _hear(self, want: wire.Want, ranges: authentic.Ranges, source: Address) -> None:
         known = source in self._players.all and want.line == self.line
@@ -286,6 +307,7 @@ class Publisher:
         issue = self._issue(base, when, parts)
         with self._port.lock:
             self.counters.issued += 1
+            self._players.published(version, self._port.now())
             self._keep(issue)
             self._sender.start(issue)
         self._port.wake()
