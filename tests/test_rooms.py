@@ -57,7 +57,13 @@ OF_THE_SWITCH = ("p4", "p4runtime", "ports")
 """Folders of tests that import the switch only."""
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
-    "torch": ("olaf.torch", "olaf.distributed", "olaf.policies.optimizing", "olaf.weights.modules"),
+    "torch": (
+        "olaf.torch", "olaf.distributed", "olaf.policies.optimizing",
+        "olaf.weights.checkpoint", "olaf.weights.modules", "olaf.weights.sglang",
+    ),
+    "sglang": ("olaf.weights.sglang",),
+    "transformers": ("olaf.weights.trl",),
+    "vllm": ("olaf.weights.vllm",),
     "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
     "zmq": ("olaf.experience.remote",),
 }

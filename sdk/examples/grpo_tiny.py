@@ -159,7 +159,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
     done.set()
     lost: list[float] = []
     while len(lost) < players:
-        message = samples.get(timeout=30)
+        message = samples.get(timeout=600)
         if message[0] == "lost":
             lost.append(message[1])
     for one in crew:
@@ -172,7 +172,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
 
 
 def _taken(samples: Any) -> tuple[int, torch.Tensor, torch.Tensor]:
-    made, rows, behaviour = samples.get(timeout=120)
+    made, rows, behaviour = samples.get(timeout=600)
     return made, torch.from_numpy(rows), torch.from_numpy(behaviour)
 
 

@@ -168,7 +168,8 @@ def test_a_publishers_reports_show_its_players_and_no_one_elses_do(
 ) -> None:
     workers[0].join("red", role=control.Role.PLAYER)
     publisher = Worker(pair, 0, 1, ip="10.0.0.254")
-    values: dict[str, Any] = {"cluster": "red", "player_addr": 0x0A000101, "player_port": 41000, "version": 7, "lag": 3}
+    values: dict[str, Any] = {"cluster": "red", "player_addr": 0x0A000101, "player_port": 41000}
+    values |= {"version": 7, "lag": 3}
     first = publisher.message(control.REPORT, Action.REPORT, age=1500, state=2, **values)
     assert workers[0].ask(control.REPORT, Action.REPORT, **values)["reason"] == Reason.NOT_A_MEMBER
     publisher.key = "ff" * 32

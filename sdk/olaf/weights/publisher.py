@@ -98,13 +98,15 @@ class Publisher:
         every version, to compare. ``multicast=False`` where no engine copies. Raises OlafError, OSError and
         OtherLayout.
         """
-        destination = parse(where)
-        own = port is None
-        self._port = open_port(local, destination) if port is None else port
         self._model = model_of(model, dtype)
         self.counters = PublisherCounters()
         self.version = version
         """Version of the newest published weights."""
+        if not self._model.leads:
+            return
+        destination = parse(where)
+        own = port is None
+        self._port = open_port(local, destination) if port is None else port
         self.line = self._port.wall() // 1_000_000_000 % 2**32
         role = wire.Role.PARAMETER_SERVER
         self._place = place_of(destination, key, role, self._port, epoch)
@@ -132,6 +134,9 @@ class Publisher:
     def publish(self) -> int:
         """Publish the model's present weights; returns the version. Never waits."""
         state = self._model.read()
+        if not self._model.leads:
+            self.version += 1
+            return self.version
         with self._handing:
             self.version += 1
             self.counters.published += 1
@@ -139,6 +144,11 @@ class Publisher:
             version = self.version
         self._do(self._advance)
         return version
+
+    @property
+    def layout(self) -> str:
+        """Names, types and shapes, as text for players that cannot read them off a model."""
+        return self._model.layout.text
 
     @property
     def sent(self) -> Sent:
@@ -157,6 +167,8 @@ class Publisher:
 
     def close(self) -> None:
         """End; what was published and not sent is lost."""
+        if not self._model.leads:
+            return
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
