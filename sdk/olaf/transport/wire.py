@@ -26,6 +26,7 @@ MOST_PACKET_BYTES = 65535
 PACKET_HEADER_BYTES = 58
 EPOCHS = 16
 WANT_ACTION = 15
+PARITY_FRAMES = 64
 MAC_BYTES = 16
 
 
@@ -118,6 +119,7 @@ class Codec(IntEnum):
     FULL = 3
     ALL = 4
     MANIFEST = 5
+    PARITY = 6
 
 
 @dataclass
@@ -851,7 +853,7 @@ class Delta:
     first: int
     """number of the payload's first element, among the shard's of this width"""
     codec: int
-    """1 ulp, 2 set, 3 full, 4 all, 5 manifest"""
+    """1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity"""
     width: int
     """bytes of an element"""
     n: int

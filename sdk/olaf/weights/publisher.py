@@ -276,7 +276,10 @@ class Publisher:
                 continue
             for number in frames:
                 askers.setdefault(number, []).append(source)
+        parities = self._parities(issue, askers) if self._sender.multicast else []
         lane = Lane.URGENT if issue.base else Lane.BEHIND
+        if parities:
+            self._sender.repair(issue, parities, None, lane)
         shared = sorted(number for number, sources in askers.items() if len(sources) > 1)
         if shared:
             self._sender.repair(issue, shared, None, lane)
@@ -284,6 +287,27 @@ class Publisher:
             alone = sorted(number for number, sources in askers.items() if sources == [source])
             if alone:
                 self._sender.repair(issue, alone, source, lane)
+
+    def _parities(self, issue: Issue, askers: dict[int, list[Address]]) -> list[int]:
+        """Blocks of which players lack different frames: one parity repairs one of each player's.
+
+        What it repairs is taken out of ``askers``.
+        """
+        blocks: dict[int, dict[Address, list[int]]] = {}
+        for number, sources in askers.items():
+            if number < issue.count - 1:
+                for source in sources:
+                    lacks = blocks.setdefault(number // wire.PARITY_FRAMES, {})
+                    lacks.setdefault(source, []).append(number)
+        parities = []
+        for block, lacks in blocks.items():
+            rarest = {s: min(numbers, key=lambda n: len(askers[n])) for s, numbers in lacks.items()}
+            if len(set(rarest.values())) < 2 or issue.parity(block) is None:
+                continue
+            parities.append(-1 - block)
+            for source, number in rarest.items():
+                askers[number].remove(source)
+        return parities
 
     # Encoding: on a thread of its own over sockets, at once in virtual time
 
