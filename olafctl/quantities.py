@@ -167,17 +167,14 @@ def root(text: str) -> float | None:
     return float(text)
 
 
-def choice(kind: type[E]) -> Reader[E]:
-    """One of an enumeration's values."""
-    known = [member.value for member in kind]
+def choice(kind: type[E], *but: E) -> Reader[E]:
+    """One of an enumeration's values, ``but`` these."""
+    known = [member.value for member in kind if member not in but]
 
     def read(text: str) -> E:
-        try:
+        if text.lower() in known:
             return kind(text.lower())
-        except ValueError:
-            raise Unreadable(
-                f"{quoted(text)} is not one of {', '.join(known)}", _nearest(text, known)
-            ) from None
+        raise Unreadable(f"{quoted(text)} is not one of {', '.join(known)}", _nearest(text, known))
 
     return read
 

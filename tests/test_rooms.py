@@ -61,7 +61,13 @@ TEST_LIBRARY = ("frames", "queue", "opennic", "daemon", "pipeline")
 """What tests of a product use of the laboratory: frames, golden model, cards, daemons, twins."""
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
-    "torch": ("olaf.torch", "olaf.distributed", "olaf.policies.optimizing", "olaf.weights.modules"),
+    "torch": (
+        "olaf.torch", "olaf.distributed", "olaf.policies.optimizing",
+        "olaf.weights.checkpoint", "olaf.weights.modules", "olaf.weights.sglang",
+    ),
+    "sglang": ("olaf.weights.sglang",),
+    "transformers": ("olaf.weights.trl",),
+    "vllm": ("olaf.weights.vllm",),
     "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
     "zmq": ("olaf.experience.remote",),
 }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 30
 _HEAD = ("cluster", "awake", "blocks", "fill", "lag", "waited", "since")
+_PLAYER = ("cluster", "version", "lag", "slow", "dead")
 
 
 @click.command()
@@ -26,7 +27,8 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
     With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
     fresh as they ask for: min(Q_max/N, 1). Age-of-Model, and how many versions old updates are in
     the mean and at most, is what `olafctl server` measures and reports. `olaflab train` reports
-    each head's last update, too: actors awake, the ring's fill, lag, the learner's wait. Ends with Ctrl-C.
+    each head's last update, too: actors awake, the ring's fill, lag, the learner's wait. A publisher of
+    weights reports its players: version, versions behind, age. Ends with Ctrl-C.
     """
     import time
     from contextlib import suppress
@@ -68,6 +70,11 @@ def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
                 "heads": {
                     each.worker: {name: getattr(each, name) for name in _HEAD} for each in answer.heads
                 },
+                "players": {
+                    each.worker: {name: getattr(each, name) for name in _PLAYER}
+                    | {"age": each.age if each.HasField("age") else None}
+                    for each in answer.players
+                },
             }
         )
     return found
@@ -84,6 +91,7 @@ def _as_json(each: dict[str, Any]) -> dict[str, Any]:
         "ages_of_model": each["ages"],
         "staleness": each["staleness"],
         "heads": each["heads"],
+        "players": each["players"],
         "messages": each["messages"],
     }
 
@@ -135,6 +143,14 @@ def _deployment(before: dict[str, Any], now: dict[str, Any], seconds: float) -> 
     ]  # fmt: skip
     columns = ["head", "cluster", "awake", "blocks", "ring", "lag", "waited s", "last update s ago"]
     parts += _first(columns, heads, "heads") if heads else []
+    players = [
+        [worker, player["cluster"], player["version"], player["lag"],
+         "" if player["age"] is None else f"{player['age']:.1f}",
+         "dead" if player["dead"] else "slow" if player["slow"] else ""]
+        for worker, player in sorted(now["players"].items())
+    ]  # fmt: skip
+    columns = ["player", "cluster", "version", "behind", "age s", ""]
+    parts += _first(columns, players, "players") if players else []
     for engine, registers in queues.items():
         earlier = before["queues"].get(engine, {})
         causes = [

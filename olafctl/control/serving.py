@@ -13,7 +13,7 @@ from olaf.errors import OlafError as SdkError
 from olaf.policies import POLICIES, Policy, PolicyMaker
 from olaf.transport.port import Port
 
-from olafctl.membership.model import Cluster, Host
+from olafctl.membership.model import Cluster, Host, Kind
 from olafctl.testbed.model import Testbed
 from olafctl.wire.geometry import slot_values
 from olafswitch.errors import BadInput, MissingTool, Problem
@@ -50,8 +50,13 @@ def _parameters(name: str) -> Set[str]:
 
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
-    """The clusters that a parameter server is for: members of which an engine sums need none."""
-    return tuple(cluster for cluster in testbed.clusters if not testbed.mode_of(cluster).sums)
+    """The clusters that a parameter server is for: those of players, and those whose updates an engine sums,
+    need none."""
+    return tuple(
+        cluster
+        for cluster in testbed.clusters
+        if not testbed.mode_of(cluster).sums and all(each.kind is not Kind.PLAYER for each in cluster.workers)
+    )
 
 
 def host_of(testbed: Testbed, name: str | None) -> Host:

@@ -1,4 +1,4 @@
-"""What only parameter servers and trainings can measure and report to the daemon: ages, staleness, heads."""
+"""What only those who train can measure and report to the daemon: ages, staleness, heads, players."""
 
 import threading
 import time

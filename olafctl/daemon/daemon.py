@@ -107,8 +107,9 @@ def _owning(
         stack.callback(leases.close)
         udp_port = site.testbed.udp_port
         yield Owned(
-            controller, admission, operations, notices, udp_port, stack.close, messages=listener.counts
-        )
+            controller, admission, operations, notices, udp_port, stack.close,
+            messages=listener.counts, players=listener.players,
+        )  # fmt: skip
 
 
 def _among_others(

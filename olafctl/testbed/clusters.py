@@ -9,7 +9,7 @@ from itertools import count
 from olafctl import quantities
 from olafctl.membership import limits, rules
 from olafctl.membership.ground import Ground
-from olafctl.membership.model import Cluster, Member, Reward, default_mac
+from olafctl.membership.model import Cluster, Kind, Member, Reward, default_mac
 from olafctl.quantities import Unreadable, choice, duration, whole
 from olafctl.testbed import hosts
 from olafctl.testbed.hosts import Directory
@@ -148,7 +148,7 @@ def _generated(entry: Section, reading: _Reading) -> Iterator[Cluster]:
 
 _JOB = (
     *("values", "mode", "threshold", "reward_threshold", "staleness_bound"),
-    *("epoch", "objective", "period"),
+    *("epoch", "objective", "period", "role"),
 )
 """What a cluster trains and how the queue treats it."""
 
@@ -161,6 +161,7 @@ def _described(
     segments = max(-(-values // segment_values(reading.engine.beats)), 1)
     own: Reward | None = entry.value("reward_threshold", quantities.threshold, None)
     mode: Mode | None = entry.value("mode", choice(Mode), None)
+    kind = entry.value("role", choice(Kind, Kind.SWITCH), Kind.WORKER)
     cluster = Cluster(
         name=name,
         number=number,
@@ -174,7 +175,7 @@ def _described(
         epoch=entry.value("epoch", whole(0, limits.EPOCHS - 1), 0),
         objective=entry.text("objective") or "",
         period=entry.value("period", duration(1, 10**12), 0),
-        workers=tuple(workers),
+        workers=tuple(replace(worker, kind=kind) for worker in workers),
     )
     if _take_indices(entry, reading, segments):
         yield cluster

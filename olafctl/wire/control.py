@@ -29,6 +29,7 @@ class Action(IntEnum):
     HELP = 6
     HALT = 7
     ACK = 8
+    REPORT = 0
 
 
 class Role(IntEnum):
@@ -60,6 +61,8 @@ CLOCKS_DIFFER = 3600 * 10**9
 """ns that a sender's clock may be ahead of the daemon's."""
 ALL_SEGMENTS = 0xFFFF
 """As ``segment``: every segment of the cluster."""
+NOT_KNOWN = 0xFFFFFFFF
+"""As ``age``: none."""
 
 _ACTION = Field("action", 8, "which message this is")
 _CLUSTER = Field("cluster", 256, "cluster name, UTF-8, padded with zero bytes")
@@ -138,4 +141,21 @@ ACK = Layout(
     ),
 )
 
-ALL = (JOIN, LEAVE, RESET, SET_H, FBCAST, HELP, HALT, ACK)
+REPORT = Layout(
+    "report",
+    "How one player of the sender's weights stands; from a publisher, several a second, without an answer",
+    (
+        _ACTION,
+        Field("state", 8, "bit 0: it is slow, bit 1: it is dead, which is silent for 5 s"),
+        _CLUSTER,
+        Field("player_addr", 32, "IPv4 address of the player"),
+        Field("player_port", 16, "UDP port of the player"),
+        Field("version", 32, "that it plays; 0: none"),
+        Field("lag", 32, "versions that this is behind the newest one"),
+        Field("age", 32, "ms since that version was published; 4294967295: not known"),
+        _NONCE,
+        _MAC,
+    ),
+)
+
+ALL = (JOIN, LEAVE, RESET, SET_H, FBCAST, HELP, HALT, ACK, REPORT)

@@ -5,6 +5,9 @@ the engine it is an ACK, which it copies to the whole cluster; a copy for one pl
 INIT, which the engine forwards. In the Olaf header ``seq`` is the frame's number in its issue, from 0,
 ``segment`` the shard, ``weights_version`` the version modulo 2^16, and ``gen_time`` when the version was
 published.
+
+A parity frame repairs any one frame of its block, which all have one codec and width: ``seq`` is the block's
+first frame, ``first``, ``n`` and the payload are the XOR of the frames'.
 """
 
 from enum import IntEnum
@@ -20,8 +23,11 @@ class Codec(IntEnum):
     FULL = 3
     ALL = 4
     MANIFEST = 5
+    PARITY = 6
 
 
+PARITY_FRAMES = 64
+"""Frames in a block that one parity frame covers; blocks begin at multiples of it, without the manifest."""
 WANT_ACTION = 15
 """The first byte of a player's message; control messages and replicas have the others below 16."""
 
@@ -36,7 +42,7 @@ DELTA = Layout(
         Field("base", 32, "version that it begins at; 0: at any, all elements are in it"),
         Field("frames", 32, "in this issue of this shard; the last one is the manifest"),
         Field("first", 64, "number of the payload's first element, among the shard's of this width"),
-        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest"),
+        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity"),
         Field("width", 8, "bytes of an element"),
         Field("n", 16, "elements in the payload"),
         Field("crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"),

@@ -1,12 +1,11 @@
 """GRPO with a trainer and players apart: a small transformer learns to sort digits, from random weights.
 
     python grpo_tiny.py                    # one trainer, three players on this machine
-    python grpo_tiny.py --compare --seeds 5
 
 Players play whatever version they adopted last and report it; the trainer refuses what is more than
 ``--max-lag`` versions old, weighs the rest by importance (``olaf.importance``), and publishes every step.
 ``--way full`` sends each version whole, ``--way synchronous`` has players wait for the version that the
-trainer has just made.
+trainer has just made; `olaflab bench players` compares the three.
 """
 
 from __future__ import annotations
@@ -160,7 +159,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
     done.set()
     lost: list[float] = []
     while len(lost) < players:
-        message = samples.get(timeout=30)
+        message = samples.get(timeout=600)
         if message[0] == "lost":
             lost.append(message[1])
     for one in crew:
@@ -173,7 +172,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
 
 
 def _taken(samples: Any) -> tuple[int, torch.Tensor, torch.Tensor]:
-    made, rows, behaviour = samples.get(timeout=120)
+    made, rows, behaviour = samples.get(timeout=600)
     return made, torch.from_numpy(rows), torch.from_numpy(behaviour)
 
 
@@ -196,24 +195,19 @@ def main() -> None:
     parser.add_argument("--max-lag", type=int, default=4)
     parser.add_argument("--rate", type=float, default=1e-3, help="the learning rate")
     parser.add_argument("--way", choices=WAYS, default="deltas")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--compare", action="store_true", help="all three ways")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each training")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args()
-    for seed in range(1, options.seeds + 1):
-        for way in WAYS if options.compare else (options.way,):
-            report = train(options.players, options.steps, way, options.max_lag, seed, options.rate)
-            if options.json:
-                print(json.dumps(report), flush=True)
-                continue
-            curve = [round(float(np.mean(part)), 2) for part in np.array_split(report["reward"], 8)]
-            print(
-                f"{way:<12} seed {seed}: reward {curve}, {report['seconds']:.1f} s, "
-                f"{report['bytes'] / 1e6:.1f} MB, {report['lost']:.0%} of play lost, "
-                f"{report['refused']} batches refused, "
-                f"versions old: {report['staleness']}",
-                flush=True,
-            )
+    report = train(options.players, options.steps, options.way, options.max_lag, options.seed, options.rate)
+    if options.json:
+        print(json.dumps(report))
+        return
+    curve = [round(float(np.mean(part)), 2) for part in np.array_split(report["reward"], 8)]
+    print(
+        f"{options.way}: reward {curve}, {report['seconds']:.1f} s, {report['bytes'] / 1e6:.1f} MB, "
+        f"{report['lost']:.0%} of play lost, {report['refused']} batches refused, "
+        f"versions old: {report['staleness']}"
+    )
 
 
 if __name__ == "__main__":

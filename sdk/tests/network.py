@@ -84,3 +84,13 @@ def free_tcp_ports(count: int) -> list[int]:
     for one in held:
         one.close()
     return ports
+
+
+def free_udp_ports(count: int) -> list[int]:
+    held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports

@@ -2,6 +2,8 @@
 
 import logging
 import random
+import time
+from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -159,6 +161,34 @@ def test_a_player_joins_as_a_member_of_that_kind(workers: list[Worker], controll
     (player,) = controller.look(lambda membership: membership.clusters["blue"].workers)
     assert player.kind == "player"
     assert workers[1].join("blue", role=9)["reason"] == Reason.BAD_MESSAGE
+
+
+def test_a_publishers_reports_show_its_players_and_no_one_elses_do(
+    workers: list[Worker], listener: Listener, pair: Pair
+) -> None:
+    workers[0].join("red", role=control.Role.PLAYER)
+    publisher = Worker(pair, 0, 1, ip="10.0.0.254")
+    values: dict[str, Any] = {"cluster": "red", "player_addr": 0x0A000101, "player_port": 41000}
+    values |= {"version": 7, "lag": 3}
+    first = publisher.message(control.REPORT, Action.REPORT, age=1500, state=2, **values)
+    assert workers[0].ask(control.REPORT, Action.REPORT, **values)["reason"] == Reason.NOT_A_MEMBER
+    publisher.key = "ff" * 32
+    forged = publisher.message(control.REPORT, Action.REPORT, **values)
+    publisher.send(forged)
+    assert publisher.receive()  # the refusal, made with another key
+    assert not listener.players.known()
+    publisher.send(first)
+    end = time.monotonic() + DEADLINE
+    while not (known := listener.players.known()):
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    (player,) = known.values()
+    assert (player.worker, player.cluster, player.version, player.lag) == ("10.0.1.1", "red", 7, 3)
+    assert (player.age, player.slow, player.dead) == (1.5, False, True)
+    publisher.key = workers[0].key
+    publisher.send(first)
+    assert publisher.answer()["reason"] == Reason.OLD_NONCE
+    publisher.close()
 
 
 def test_a_wrong_key_changes_nothing(workers: list[Worker], pair: Pair) -> None:

@@ -61,7 +61,10 @@ def metrics(controller: Controller, pair: Pair) -> Metrics:
     staleness.put({"red": noted})
     heads = Reported[Any]()
     heads.put({"w1": olaf_pb2.Head(**HEAD)})
-    return Metrics({"lab": replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness, heads=heads)})
+    players = Reported[Any]()
+    players.put({"w2": olaf_pb2.Player(worker="w2", cluster="red", version=7, lag=3, age=1.5, slow=True)})
+    lab = replace(lab, messages={"ok": 1}, ages=ages, staleness=staleness, heads=heads, players=players)
+    return Metrics({"lab": lab})
 
 
 @pytest.fixture
@@ -128,6 +131,11 @@ def test_the_dashboard_asks_for_nothing_that_is_not_exported(client: Client, met
             ("silent_seconds", 2),
         )
     }  # fmt: skip
+    players = {name: value for name, value in exported.items() if name.startswith("olaf_player_")}
+    assert players == {
+        f"olaf_player_{name}": {("red", "lab", "w2"): value}
+        for name, value in (("version", 7), ("lag", 3), ("age_seconds", 1.5), ("slow", 1), ("dead", 0))
+    }
     board = json.loads((paths.sources() / "templates" / "dashboard.json").read_text())
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked.append(board["templating"]["list"][1]["query"])
@@ -216,6 +224,7 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
         "red": {"mean": 2.5, "max": 6, "merged": 0, "oldest": 0, "histogram": histogram}
     }
     assert shown["heads"] == {"w1": {name: value for name, value in HEAD.items() if name != "worker"}}
+    assert shown["players"] == {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:

@@ -208,6 +208,15 @@ def test_a_player_of_the_sdk_joins_and_plays_what_is_published(whole: Lab) -> No
         if each.cluster == "weights"
     }
     assert kinds == {PLAYER}
+
+    def reported() -> dict[str, tuple[str, int, int, bool, bool]]:
+        return {
+            each.worker: (each.cluster, each.version, each.lag, each.slow, each.dead)
+            for each in whole.client.call("GetQueues").players
+        }
+
+    wanted = {worker[1]: ("weights", 2, 0, False, False) for worker in WORKERS[:2]}
+    assert behind.wait(lambda: reported() == wanted, DEADLINE), reported()
     for player in players:
         player.close()
     publisher.close()

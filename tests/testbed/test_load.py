@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
+from olafctl.membership.model import Kind
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
@@ -154,12 +155,14 @@ def test_each_cluster_has_indices_for_the_segments_of_its_model(tmp_path: Path) 
 engine: {indices: 8, beats: 24, address: 10.0.0.250}
 clusters:
   - {count: 2, workers: 2, name: small, port: 1, ip: 10.0.1.1}
-  - {count: 1, workers: 3, name: large, port: 1, ip: 10.0.2.1, values: 1441, epoch: 3}
+  - {count: 1, workers: 3, name: large, port: 1, ip: 10.0.2.1, values: 1441, epoch: 3, role: player}
   - {count: 1, workers: 4, name: rounds, port: 1, ip: 10.0.3.1, values: 360, mode: iswitch, threshold: 3}
 """,
     )
     by_name = {cluster.name: cluster for cluster in bed.clusters}
     assert [(c.first, c.segments) for c in bed.clusters] == [(0, 1), (1, 1), (2, 5), (7, 1)]
     assert (by_name["large"].epoch, bed.mode_of(by_name["large"])) == (3, Mode.OLAF)
+    assert {worker.kind for worker in by_name["large"].workers} == {Kind.PLAYER}
+    assert {worker.kind for worker in by_name["rounds"].workers} == {Kind.WORKER}
     assert (by_name["rounds"].mode, by_name["rounds"].threshold) == (Mode.ISWITCH, 3)
     assert [worker.number for worker in by_name["rounds"].workers] == [0, 1, 2, 3]

@@ -147,6 +147,12 @@ TABLE = [
         "5: engine.mode: 'lifo' is not one of olaf, fifo, iswitch, iswitch-async (did you mean fifo?)",
     ),
     changed(
+        "unknown-role",
+        "  - name: a\n",
+        "  - name: a\n    role: switch\n",
+        "13: clusters[0].role: 'switch' is not one of worker, player (use worker)",
+    ),
+    changed(
         "unknown-transport",
         "{number: 1, name: ps}",
         "{number: 1, name: ps, transport: carrier-pigeon}",

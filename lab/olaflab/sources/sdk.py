@@ -62,6 +62,7 @@ def wire() -> str:
         "PACKET_HEADER_BYTES": geometry.PACKET_HEADER_BYTES,
         "EPOCHS": 1 << next(field.bits for field in OLAF.fields if field.name == "epoch"),
         "WANT_ACTION": weights.WANT_ACTION,
+        "PARITY_FRAMES": weights.PARITY_FRAMES,
         "MAC_BYTES": control.ACK.fields[-1].bits // 8,
     }
     return "".join(

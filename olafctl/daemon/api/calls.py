@@ -41,6 +41,8 @@ class Owned:
     """Messages Staleness by cluster."""
     heads: Reported[Any] = field(default_factory=Reported)
     """Messages Head by worker."""
+    players: Reported[Any] = field(default_factory=Reported)
+    """Messages Player by member."""
 
 
 class Calls:
@@ -141,6 +143,7 @@ class Calls:
         message = convert.queues_message(queues, dict(owned.messages), owned.ages.known())
         message.staleness.extend(owned.staleness.known().values())
         message.heads.extend(owned.heads.known().values())
+        message.players.extend(owned.players.known().values())
         return message
 
     def _prove(self, request: Any) -> Any:

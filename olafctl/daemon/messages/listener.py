@@ -21,6 +21,8 @@ from ipaddress import IPv4Address
 
 from olafctl.control.desired import MEMBER_NUMBERS
 from olafctl.daemon.admission import Admission
+from olafctl.daemon.ages import Reported
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages import datagram, nonces
 from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
@@ -37,7 +39,7 @@ from olafctl.membership.model import Cluster, Kind, Member, Row
 from olafctl.membership.operations import MemberWish, Operation, Operations, Planned, also
 from olafctl.queue.registers import Command
 from olafctl.testbed.model import Testbed
-from olafctl.wire.control import ALL_SEGMENTS, Action, Reason, Role
+from olafctl.wire.control import ALL_SEGMENTS, NOT_KNOWN, Action, Reason, Role
 from olafctl.wire.frames import Values
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
@@ -75,6 +77,8 @@ class Listener:
         records each authentic message."""
         self.counts: Counter[str] = Counter()
         """Messages by outcome: ``ok``, the reason of a refusal, ``flooded``, ``malformed``, ``busy``."""
+        self.players: Reported[olaf_pb2.Player] = Reported()
+        """Messages Player of the API by member, as their publishers last reported."""
         hosts = (*testbed.parameter_servers, *testbed.hosts, testbed.engine_host)
         self._places = {host.ip: host for host in hosts if host is not None}
         """The hosts that are no members, by their addresses."""
@@ -94,6 +98,8 @@ class Listener:
         self._term = controller.term
         self._outcomes: OrderedDict[tuple[str, IPv4Address], Reason | None] = OrderedDict()
         """The outcome of the newest message by cluster and source; None while the message is under way."""
+        self._newest: dict[tuple[str, IPv4Address], int] = {}
+        """Nonce of the newest report by cluster and publisher."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
         """By cluster, segment and round: the members that asked for help, and when each last did."""
@@ -160,6 +166,9 @@ class Listener:
         cluster: Cluster | None = None
         try:
             cluster, there = self._known(message)
+            if message.action is Action.REPORT:
+                self._report(message, cluster)
+                return
             self._act(message, cluster, there)
         except Refused as error:
             self._refuse(message, cluster, error)
@@ -188,7 +197,8 @@ class Listener:
 
         return self._controller.look(find)
 
-    def _act(self, message: Message, cluster: Cluster, there: Member | None) -> None:
+    def _check(self, message: Message, cluster: Cluster, there: Member | None) -> None:
+        """Whether the sender may send messages about the cluster. Raises Refused."""
         if not cluster.key and not cluster.open:
             raise Refused(Reason.BAD_MAC, "the cluster has no key")
         if cluster.key and not message.is_authentic(cluster.key):
@@ -197,6 +207,30 @@ class Listener:
         known = there or self._places.get(message.sender.ip)
         if known is not None and known.port != message.sender.front_port:
             raise Refused(Reason.NOT_A_MEMBER, f"is the address of {known.name}, not behind this port")
+
+    def _report(self, message: Message, cluster: Cluster) -> None:
+        """Record how a publisher's player stands; nothing is stored or answered. Raises Refused."""
+        self._check(message, cluster, None)
+        sender, values = message.sender.ip, message.values
+        if sender not in {server.ip for server in self._testbed.parameter_servers}:
+            raise Refused(Reason.NOT_A_MEMBER, "is not the address of a publisher")
+        if values["nonce"] <= self._newest.get((cluster.name, sender), -1):
+            raise Refused(Reason.OLD_NONCE, "was replayed, or its sender's clock is behind what it was")
+        self._newest[cluster.name, sender] = values["nonce"]
+        address = IPv4Address(values["player_addr"])
+        name = next((each.name for each in cluster.workers if each.ip == address), str(address))
+        player = olaf_pb2.Player(
+            worker=name, cluster=cluster.name, version=values["version"], lag=values["lag"],
+            slow=bool(values["state"] & 1), dead=bool(values["state"] & 2),
+        )  # fmt: skip
+        if values["age"] != NOT_KNOWN:
+            player.age = values["age"] / 1000
+        self.players.put({name: player})
+        with self._counting:
+            self.counts["ok"] += 1
+
+    def _act(self, message: Message, cluster: Cluster, there: Member | None) -> None:
+        self._check(message, cluster, there)
         if message.sender.ip in limits.BETWEEN_ENGINES:
             raise Refused(Reason.NOT_A_MEMBER, "is an address that only engines have")
         member = there if there is not None and there.cluster == cluster.name else None

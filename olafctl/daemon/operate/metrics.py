@@ -49,6 +49,11 @@ _FAMILIES = (
     ("head_lag", _GAUGE, "cluster worker", "Policy versions by which the oldest row was behind"),
     ("head_waited_seconds", _GAUGE, "cluster worker", "For which the learner waited for rows"),
     ("head_silent_seconds", _GAUGE, "cluster worker", "Since a head's last update"),
+    ("player_version", _GAUGE, "cluster worker", "Version of the weights that a player plays"),
+    ("player_lag", _GAUGE, "cluster worker", "Versions that it is behind the newest one"),
+    ("player_age_seconds", _GAUGE, "cluster worker", "Since the version that it plays was published"),
+    ("player_slow", _GAUGE, "cluster worker", "1: it is further behind than its publisher waits for"),
+    ("player_dead", _GAUGE, "cluster worker", "1: its publisher has not heard of it for some seconds"),
 )  # fmt: skip
 """Each family's name, kind, labels besides the deployment, and meaning."""
 
@@ -117,6 +122,11 @@ class Metrics:
                     ("waited_seconds", head.waited), ("silent_seconds", head.since),
                 ):  # fmt: skip
                     add(f"head_{figure}", name, head.cluster, worker, value=value)
+            for worker, player in each.players.known().items():
+                for figure in ("version", "lag", "slow", "dead"):
+                    add(f"player_{figure}", name, player.cluster, worker, value=getattr(player, figure))
+                if player.HasField("age"):
+                    add("player_age_seconds", name, player.cluster, worker, value=player.age)
             for outcome, count in dict(each.messages).items():
                 add("control_messages", name, outcome, value=count)
             queues: Mapping[str, Mapping[str, int]] = {}

@@ -18,6 +18,8 @@ _LEAVES = 3
 """Leaves sent, because no answer is waited for."""
 _AGAIN = 0.5
 """Seconds until a Join that was not answered is sent again."""
+_NOT_KNOWN = 0xFFFFFFFF
+"""As the age in a report."""
 
 _REFUSALS: dict[int, str] = {
     wire.Reason.UNKNOWN_CLUSTER: "the cluster does not exist",
@@ -137,6 +139,15 @@ class Membership:
     def help(self, segment: int, round_: int) -> None:
         """Ask for the result of a round."""
         message = wire.Help(wire.Action.HELP, segment, round_, 0, 0, self.nonce(), bytes(wire.MAC_BYTES))
+        self.send(signed(message, self._key, self._own))
+
+    def report(self, player: Address, version: int, lag: int, age: float | None, state: int) -> None:
+        """How a player of this publisher's weights stands; may be lost."""
+        milliseconds = _NOT_KNOWN if age is None else min(round(age * 1000), _NOT_KNOWN - 1)
+        message = wire.Report(
+            wire.Action.REPORT, state, self._name(), int(ipaddress.IPv4Address(player[0])), player[1],
+            version, lag, milliseconds, self.nonce(), bytes(wire.MAC_BYTES),
+        )  # fmt: skip
         self.send(signed(message, self._key, self._own))
 
     def receive(self, run: Run, source: Address) -> None:

@@ -26,6 +26,7 @@ MOST_PACKET_BYTES = 65535
 PACKET_HEADER_BYTES = 58
 EPOCHS = 16
 WANT_ACTION = 15
+PARITY_FRAMES = 64
 MAC_BYTES = 16
 
 
@@ -71,6 +72,7 @@ class Action(IntEnum):
     HELP = 6
     HALT = 7
     ACK = 8
+    REPORT = 0
 
 
 class Role(IntEnum):
@@ -117,6 +119,7 @@ class Codec(IntEnum):
     FULL = 3
     ALL = 4
     MANIFEST = 5
+    PARITY = 6
 
 
 @dataclass
@@ -547,6 +550,60 @@ ANSWER_BYTES = 39
 
 
 @dataclass
+class Report:
+    """How one player of the sender's weights stands; from a publisher, several a second, without an
+    answer.
+    """
+
+    action: int
+    """which message this is"""
+    state: int
+    """bit 0: it is slow, bit 1: it is dead, which is silent for 5 s"""
+    cluster: bytes
+    """cluster name, UTF-8, padded with zero bytes"""
+    player_addr: int
+    """IPv4 address of the player"""
+    player_port: int
+    """UDP port of the player"""
+    version: int
+    """that it plays; 0: none"""
+    lag: int
+    """versions that this is behind the newest one"""
+    age: int
+    """ms since that version was published; 4294967295: not known"""
+    nonce: int
+    """larger than the sender's last one: its wall time in ns"""
+    mac: bytes
+    """HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a
+    key
+    """
+
+    def pack(self) -> bytes:
+        """The header in network order; raises struct.error for a value that does not fit."""
+        return _REPORT.pack(
+            self.action,
+            self.state,
+            self.cluster,
+            self.player_addr,
+            self.player_port,
+            self.version,
+            self.lag,
+            self.age,
+            self.nonce,
+            self.mac,
+        )
+
+    @classmethod
+    def unpack(cls, data: Bytes, start: int = 0) -> Report:
+        """The header that begins at byte ``start``."""
+        return cls(*_REPORT.unpack_from(data, start))
+
+
+_REPORT = struct.Struct(">BB32sIHIIIQ16s")
+REPORT_BYTES = 76
+
+
+@dataclass
 class Tell:
     """How a member stands, as often as every half second; `known` of all it knows follow."""
 
@@ -854,7 +911,7 @@ class Delta:
     first: int
     """number of the payload's first element, among the shard's of this width"""
     codec: int
-    """1 ulp, 2 set, 3 full, 4 all, 5 manifest"""
+    """1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity"""
     width: int
     """bytes of an element"""
     n: int

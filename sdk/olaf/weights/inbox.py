@@ -13,11 +13,11 @@ from itertools import count as counting
 
 import numpy as np
 
-from olaf.transport.wire import Codec, Manifest
+from olaf.transport.wire import PARITY_FRAMES, Codec, Manifest
 from olaf.weights import codecs
 from olaf.weights.codecs import BadFrame, Bits, Index
 from olaf.weights.digest import Digest
-from olaf.weights.issues import Frame
+from olaf.weights.issues import Frame, repaired
 from olaf.weights.tensors import Layout, State
 
 _MOST_STAGED = 16
@@ -36,6 +36,8 @@ class Staged:
     base: int
     count: int
     frames: dict[int, Frame] = field(default_factory=dict)
+    parities: dict[int, Frame] = field(default_factory=dict)
+    """By block."""
     due: float = float("inf")
     """When the player requests its missing frames."""
     tries: int = 0
@@ -63,6 +65,39 @@ class Staged:
         """Its last frame."""
         frame = self.frames.get(self.count - 1)
         return Manifest.unpack(frame.payload) if frame is not None else None
+
+    def put(self, frame: Frame) -> bool:
+        """Keep a frame, and what its block's parity makes of it; whether it was needed."""
+        number = frame.olaf.seq
+        block = number // PARITY_FRAMES
+        if frame.delta.codec == Codec.PARITY:
+            if not self._lacks(block):
+                return False
+            self.parities[block] = frame
+        elif number in self.frames:
+            return False
+        else:
+            self.frames[number] = frame
+        if block in self.parities:
+            self._repair(block)
+        return True
+
+    def _lacks(self, block: int) -> list[int]:
+        """What is missing of a block."""
+        start = block * PARITY_FRAMES
+        return [n for n in range(start, min(start + PARITY_FRAMES, self.count - 1)) if n not in self.frames]
+
+    def _repair(self, block: int) -> None:
+        lacks, start = self._lacks(block), block * PARITY_FRAMES
+        others = [
+            self.frames[n]
+            for n in range(start, min(start + PARITY_FRAMES, self.count - 1))
+            if n in self.frames
+        ]
+        if len(lacks) == 1 and others:
+            made = repaired(self.parities.pop(block), others, lacks[0])
+            if made is not None:
+                self.frames[lacks[0]] = made
 
     def missing(self) -> list[tuple[int, int]]:
         """Ranges of frames that are not here: first and count."""
@@ -139,10 +174,9 @@ class Inbox:
             if len(self.staged) >= _MOST_STAGED:
                 del self.staged[min(self.staged)]
             staged = self.staged[key] = Staged(delta.version, delta.base, delta.frames)
-        if frame.olaf.seq in staged.frames or delta.frames != staged.count:
+        if delta.frames != staged.count or not staged.put(frame):
             self.counts["doubled"] += 1
             return None
-        staged.frames[frame.olaf.seq] = frame
         return staged
 
     def path(self) -> list[Staged]:

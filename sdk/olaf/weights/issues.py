@@ -11,8 +11,12 @@ import hmac
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import xor
 from typing import Union
+
+import numpy as np
 
 from olaf.transport import wire
 from olaf.transport.port import Run
@@ -74,6 +78,23 @@ class Issue:
         """Frames from ``start`` to before ``stop``, to all players."""
         return Run(memoryview(self._data)[start * self.size : stop * self.size], self.size)
 
+    def parity(self, block: int) -> Run | None:
+        """The XOR of a block's frames, to all players; None where their codecs or widths differ."""
+        start = block * wire.PARITY_FRAMES
+        frames = [
+            wire.Delta.unpack(self._data, number * self.size + wire.OLAF_BYTES)
+            for number in range(start, min(start + wire.PARITY_FRAMES, self.count - 1))
+        ]
+        if len({(frame.codec, frame.width) for frame in frames}) != 1:
+            return None
+        content = np.frombuffer(self._data, np.uint8)[start * self.size : (start + len(frames)) * self.size]
+        payload = np.bitwise_xor.reduce(content.reshape(-1, self.size)[:, HEADERS:], 0)
+        first = reduce(xor, (frame.first for frame in frames))
+        n = reduce(xor, (frame.n for frame in frames))
+        made = bytearray(self.size)
+        self._fill(made, 0, start, wire.Codec.PARITY, frames[0].width, first, n, payload.tobytes())
+        return Run(memoryview(made), self.size)
+
     def single(self, number: int) -> bytes:
         """A frame as it goes to one player."""
         start = number * self.size
@@ -82,16 +103,29 @@ class Issue:
         return bytes(frame)
 
     def _put(self, number: int, codec: int, width: int, first: int, n: int, payload: bytes) -> None:
-        stamp, start = self.stamp, number * self.size
+        self._fill(self._data, number * self.size, number, codec, width, first, n, payload)
+
+    def _fill(
+        self,
+        data: bytearray,
+        start: int,
+        number: int,
+        codec: int,
+        width: int,
+        first: int,
+        n: int,
+        payload: bytes,
+    ) -> None:
+        stamp = self.stamp
         olaf = wire.Olaf(
             wire.VERSION, wire.FrameType.ACK, stamp.epoch, wire.Flag.DELTA, 1, number, 0.0, stamp.gen_time,
             stamp.shard, stamp.version % 2**16,
         )  # fmt: skip
         delta = wire.Delta(stamp.line, stamp.version, stamp.base, self.count, first, codec, width, n, 0)
-        self._data[start : start + HEADERS] = olaf.pack() + delta.pack()
-        self._data[start + HEADERS : start + HEADERS + len(payload)] = payload
-        frame = memoryview(self._data)[start : start + self.size]
-        struct.pack_into(">I", self._data, start + _CRC_AT, _crc(frame[_CHECKED:_CRC_AT], frame[HEADERS:]))
+        data[start : start + HEADERS] = olaf.pack() + delta.pack()
+        data[start + HEADERS : start + HEADERS + len(payload)] = payload
+        frame = memoryview(data)[start : start + self.size]
+        struct.pack_into(">I", data, start + _CRC_AT, _crc(frame[_CHECKED:_CRC_AT], frame[HEADERS:]))
 
 
 @dataclass(frozen=True)
@@ -124,6 +158,23 @@ def parse(datagram: memoryview) -> Frame:
     if not (delta.base < delta.version and olaf.seq < delta.frames):
         raise ValueError("the header contradicts itself")
     return Frame(olaf, delta, frame[HEADERS:], raw)
+
+
+def repaired(parity: Frame, others: list[Frame], number: int) -> Frame | None:
+    """The frame ``number`` of a block, from its parity and all others of it; None where they do not fit."""
+    like = others[0].delta
+    sizes = {len(frame.payload) for frame in (parity, *others)}
+    kinds = {(frame.delta.codec, frame.delta.width) for frame in others}
+    if len(sizes) != 1 or kinds != {(like.codec, parity.delta.width)}:
+        return None
+    frames = np.array([np.frombuffer(frame.payload, np.uint8) for frame in (parity, *others)])
+    delta = replace(
+        like,
+        first=reduce(xor, (frame.delta.first for frame in others), parity.delta.first),
+        n=reduce(xor, (frame.delta.n for frame in others), parity.delta.n),
+    )
+    payload = memoryview(np.bitwise_xor.reduce(frames, 0).tobytes())
+    return Frame(replace(others[0].olaf, seq=number), delta, payload, b"")
 
 
 def manifest_mac(frame: memoryview, key: bytes, epoch: int) -> bytes:

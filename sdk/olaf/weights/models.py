@@ -10,7 +10,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
-from olaf.weights.tensors import Arrays, Model, OtherLayout, SafetensorsFile
+from olaf.weights.tensors import Arrays, Layout, Model, OtherLayout, SafetensorsFile
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, npt.NDArray[Any]], Any]
 """A file of safetensors, arrays by name, or a torch module."""
@@ -24,6 +24,9 @@ def model_of(source: Source, dtype: str | None) -> Model:
     """
     if dtype is not None and dtype not in _FLOATING:
         raise OtherLayout(f"dtype {dtype!r}; give float32, float16, bfloat16 or None")
+    if isinstance(getattr(source, "layout", None), Layout):
+        model: Any = source
+        return model  # type: ignore[no-any-return]
     if isinstance(source, (str, os.PathLike)):
         return SafetensorsFile(Path(source), dtype)
     if isinstance(source, Mapping) and all(isinstance(value, np.ndarray) for value in source.values()):

@@ -13,7 +13,16 @@ import numpy as np
 import torch
 
 from olaf.weights.codecs import Bits, unsigned
-from olaf.weights.tensors import Layout, OtherLayout, State, Tensor, kind_of, travels_as, width_of
+from olaf.weights.tensors import (
+    Layout,
+    OtherLayout,
+    State,
+    Tensor,
+    kind_of,
+    torch_name,
+    travels_as,
+    width_of,
+)  # fmt: skip
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _TYPES = {"BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32, "F64": torch.float64}
@@ -33,15 +42,19 @@ class Module:
             kind = travels_as(kind_of(str(value.dtype)), dtype)
             described.append((name, kind, tuple(value.shape), "" if alias == name else alias))
         self.layout = Layout(described)
+        ranks = {_rank(value) for value in self._tensors().values()}
+        self.leads = ranks <= {None, 0}
 
     def read(self) -> State:
-        """A copy of all elements."""
-        state = self.layout.empty()
+        """A copy of all elements, at the rank that leads; the others give it their parts."""
+        state = self.layout.empty() if self.leads else {}
         tensors = self._tensors()
         with torch.no_grad():
             for tensor in self.layout.own:
                 value = tensors[tensor.name].detach()
                 full = value.full_tensor() if hasattr(value, "full_tensor") else value
+                if not self.leads:
+                    continue
                 state[tensor.width][tensor.place] = _bits(full, tensor.kind)
         return state
 
@@ -51,10 +64,7 @@ class Module:
         with torch.no_grad():
             for tensor in tensors:
                 value = own[tensor.name].detach()
-                bits = torch.from_numpy(state[tensor.width][tensor.place].view(f"i{tensor.width}"))
-                kind = _TYPES.get(tensor.kind, value.dtype)
-                bits = bits.view(torch.uint8) if tensor.width == 1 else bits
-                full = bits.view(kind).reshape(tensor.shape)
+                full = tensor_of(state, tensor)
                 if hasattr(value, "full_tensor"):
                     full = _part(full, value)
                     value = value.to_local()
@@ -68,6 +78,18 @@ class Module:
         if not tensors:
             raise OtherLayout("the module has no tensors; give one with parameters")
         return tensors
+
+
+def tensor_of(state: State, tensor: Tensor) -> torch.Tensor:
+    """A tensor of a state, in the state's memory."""
+    bits = torch.from_numpy(state[tensor.width][tensor.place].view(f"i{tensor.width}"))
+    return bits.view(getattr(torch, torch_name(tensor.kind))).reshape(tensor.shape)
+
+
+def _rank(value: Any) -> int | None:
+    """This process's place in a sharded tensor's mesh; None of a tensor that is whole."""
+    mesh = getattr(value, "device_mesh", None)
+    return None if mesh is None else sum(mesh.get_coordinate())
 
 
 def _local(value: Any) -> torch.Tensor:

@@ -34,6 +34,11 @@ class Place:
         if self.membership is not None:
             self.membership.take(datagram)
 
+    def report(self, player: Address, version: int, lag: int, age: float | None, state: int) -> None:
+        """How a player stands, to the control plane; ``age`` in s, ``state`` as ``wire.Report`` has it."""
+        if self.membership is not None:
+            self.membership.report(player, version, lag, age, state)
+
     def leave(self) -> None:
         """Leave the cluster."""
         if self.membership is not None:

@@ -15,6 +15,8 @@ _SILENT = 5.0
 """Seconds without a message after which a player counts as dead."""
 _FORGOTTEN = 600.0
 """Seconds of silence after which a player is forgotten."""
+_TIMES = 256
+"""Versions whose time of publication is kept."""
 _LOG = logging.getLogger("olaf")
 
 
@@ -43,6 +45,19 @@ class Players:
     def __init__(self, max_lag: int) -> None:
         self.all: dict[Address, Player] = {}
         self._max_lag = max_lag
+        self._published: dict[int, float] = {}
+        """When versions were published, oldest first."""
+
+    def published(self, version: int, now: float) -> None:
+        """A version begins to be sent."""
+        self._published[version] = now
+        if len(self._published) > _TIMES:
+            del self._published[next(iter(self._published))]
+
+    def age(self, player: Player, now: float) -> float | None:
+        """Seconds since the version that a player plays was published; None where that is not known."""
+        when = self._published.get(player.adopted)
+        return None if when is None else now - when
 
     def hear(self, source: Address, want: wire.Want, line: int, now: float) -> Player:
         """Take a player's message: a new player, or a known one's state."""

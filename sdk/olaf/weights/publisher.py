@@ -35,6 +35,8 @@ _AGAIN = 0.25
 """Seconds between two manifests, while nothing else is sent."""
 _LOOK = 1.0
 """Seconds between two looks at who is silent."""
+_REPORT, _LEAST_REPORT = 1.0, 0.1
+"""Seconds between two reports about one player to the control plane, and between any two."""
 _MOST_OF_ISSUE = 0.3
 """Share of an issue that a player may miss without being treated as slow."""
 _KEPT = 8
@@ -96,13 +98,15 @@ class Publisher:
         every version, to compare. ``multicast=False`` where no engine copies. Raises OlafError, OSError and
         OtherLayout.
         """
-        destination = parse(where)
-        own = port is None
-        self._port = open_port(local, destination) if port is None else port
         self._model = model_of(model, dtype)
         self.counters = PublisherCounters()
         self.version = version
         """Version of the newest published weights."""
+        if not self._model.leads:
+            return
+        destination = parse(where)
+        own = port is None
+        self._port = open_port(local, destination) if port is None else port
         self.line = self._port.wall() // 1_000_000_000 % 2**32
         role = wire.Role.PARAMETER_SERVER
         self._place = place_of(destination, key, role, self._port, epoch)
@@ -115,7 +119,9 @@ class Publisher:
         self._requests = _Requests({}, {})
         self._sent = 0
         """Version that was sent last."""
-        self._manifest_due = self._look_due = 0.0
+        self._manifest_due = self._look_due = self._report_due = 0.0
+        self._reported = 0
+        """Reports to the control plane."""
         self._pending: tuple[int, State, int] | None = None
         self._handing = threading.Lock()
         """Held for the moment in which a version is handed over, never while one is encoded."""
@@ -128,6 +134,9 @@ class Publisher:
     def publish(self) -> int:
         """Publish the model's present weights; returns the version. Never waits."""
         state = self._model.read()
+        if not self._model.leads:
+            self.version += 1
+            return self.version
         with self._handing:
             self.version += 1
             self.counters.published += 1
@@ -137,21 +146,29 @@ class Publisher:
         return version
 
     @property
+    def layout(self) -> str:
+        """Names, types and shapes, as text for players that cannot read them off a model."""
+        return self._model.layout.text
+
+    @property
     def sent(self) -> Sent:
         """Frames and bytes that went out."""
         return self._sender.sent
 
     @property
     def players(self) -> list[dict[str, Any]]:
-        """Each player's address, version, how far it is behind, and whether it is slow or dead."""
+        """Each player's address, the versions that it has and plays, how far it is behind, the age of what it
+        plays (s, or None), and whether it is slow or dead."""
         return [
-            {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._sent - one.have,
-             "slow": one.slow, "dead": one.dead}
-            for one in self._players.all.values()
+            {"name": one.name, "have": one.have, "adopted": one.adopted, "lag": self._lag(one.have),
+             "age": self._players.age(one, self._port.now()), "slow": one.slow, "dead": one.dead}
+            for one in list(self._players.all.values())
         ]  # fmt: skip
 
     def close(self) -> None:
         """End; what was published and not sent is lost."""
+        if not self._model.leads:
+            return
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
@@ -194,8 +211,24 @@ class Publisher:
         if now >= self._look_due:
             self._look_due = now + _LOOK
             self._players.look(self._sent, now)
-        dues = (due, self._requests.due, self._manifest_due, self._look_due)
+        if now >= self._report_due:
+            self._report_due = now + max(_REPORT / max(len(self._players.all), 1), _LEAST_REPORT)
+            self._report(now)
+        dues = (due, self._requests.due, self._manifest_due, self._look_due, self._report_due)
         return min(time for time in dues if time is not None)
+
+    def _lag(self, version: int) -> int:
+        return max(self._sent - version, 0)
+
+    def _report(self, now: float) -> None:
+        """Report the next player in turn."""
+        players = list(self._players.all.values())
+        if players:
+            one = players[self._reported % len(players)]
+            self._reported += 1
+            state = one.slow | one.dead << 1
+            age = self._players.age(one, now)
+            self._place.report(one.address, one.adopted, self._lag(one.adopted), age, state)
 
     def _hear(self, want: wire.Want, ranges: authentic.Ranges, source: Address) -> None:
         known = source in self._players.all and want.line == self.line
@@ -243,7 +276,10 @@ class Publisher:
                 continue
             for number in frames:
                 askers.setdefault(number, []).append(source)
+        parities = self._parities(issue, askers) if self._sender.multicast else []
         lane = Lane.URGENT if issue.base else Lane.BEHIND
+        if parities:
+            self._sender.repair(issue, parities, None, lane)
         shared = sorted(number for number, sources in askers.items() if len(sources) > 1)
         if shared:
             self._sender.repair(issue, shared, None, lane)
@@ -251,6 +287,27 @@ class Publisher:
             alone = sorted(number for number, sources in askers.items() if sources == [source])
             if alone:
                 self._sender.repair(issue, alone, source, lane)
+
+    def _parities(self, issue: Issue, askers: dict[int, list[Address]]) -> list[int]:
+        """Blocks of which players lack different frames: one parity repairs one of each player's.
+
+        What it repairs is taken out of ``askers``.
+        """
+        blocks: dict[int, dict[Address, list[int]]] = {}
+        for number, sources in askers.items():
+            if number < issue.count - 1:
+                for source in sources:
+                    lacks = blocks.setdefault(number // wire.PARITY_FRAMES, {})
+                    lacks.setdefault(source, []).append(number)
+        parities = []
+        for block, lacks in blocks.items():
+            rarest = {s: min(numbers, key=lambda n: len(askers[n])) for s, numbers in lacks.items()}
+            if len(set(rarest.values())) < 2 or issue.parity(block) is None:
+                continue
+            parities.append(-1 - block)
+            for source, number in rarest.items():
+                askers[number].remove(source)
+        return parities
 
     # Encoding: on a thread of its own over sockets, at once in virtual time
 
@@ -286,6 +343,7 @@ class Publisher:
         issue = self._issue(base, when, parts)
         with self._port.lock:
             self.counters.issued += 1
+            self._players.published(version, self._port.now())
             self._keep(issue)
             self._sender.start(issue)
         self._port.wake()

@@ -48,6 +48,7 @@ class Repair:
 
     issue: Issue
     frames: npt.NDArray[np.int64]
+    """Their numbers; -1 - b is the parity of block b, to all."""
     to: Address | None
     done: int = 0
 
@@ -181,8 +182,9 @@ class Sender:
 
     def _to_all(self, issue: Issue, start: int, stop: int) -> int:
         """To all players; how many frames went."""
-        target, run = self.players.target, issue.run(start, stop)
-        if target is None:
+        target = self.players.target
+        run = issue.run(start, stop) if start >= 0 else issue.parity(-1 - start)
+        if target is None or run is None:
             return stop - start
         if self.multicast:
             done = self.port.send_run(target, run)

@@ -125,6 +125,15 @@ class Subscriber:
         """Block until a version is there that ``adopt`` would install; whether one is."""
         return self._port.wait(lambda: self._inbox.have not in (0, self.version), seconds)
 
+    def await_version(self, version: int, seconds: float) -> bool:
+        """Block until ``version`` or a newer one is there, or none can be; False where the time is up."""
+        return self._port.wait(lambda: self._inbox.have >= version or self.refusal is not None, seconds)
+
+    def reinstall(self) -> None:
+        """Install every tensor with the next version."""
+        with self._port.lock:
+            self._inbox.all_dirty()
+
     @property
     def lag(self) -> int:
         """Versions that what is installed is behind the newest one that the publisher has."""

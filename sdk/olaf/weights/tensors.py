@@ -79,9 +79,18 @@ class Layout:
         """Elements by width, widest first."""
         if not sum(self.counts.values()):
             raise OtherLayout("the model has no values; give a model with tensors")
-        text = json.dumps([[t.name, t.kind, t.shape, t.alias] for t in self.tensors])
-        self.digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        self.text = json.dumps([[t.name, t.kind, t.shape, t.alias] for t in self.tensors])
+        """The layout for :meth:`of` in another process."""
+        self.digest = hashlib.blake2b(self.text.encode(), digest_size=16).digest()
         self.own = [tensor for tensor in self.tensors if not tensor.alias]
+
+    @classmethod
+    def of(cls, text: str) -> Layout:
+        """The layout that a publisher describes by its ``text``. Raises OtherLayout."""
+        try:
+            return cls([(name, kind, tuple(shape), alias) for name, kind, shape, alias in json.loads(text)])
+        except (ValueError, TypeError):
+            raise OtherLayout("the layout is damaged; give the publisher's layout") from None
 
     def place(self, width: int) -> int:
         """The number of a width's first element among all elements."""
@@ -96,6 +105,8 @@ class Model(Protocol):
     """A model whose bits can be read and written."""
 
     layout: Layout
+    leads: bool
+    """Whether this process publishes it; others hold parts of it that ``read`` gathers."""
 
     def read(self) -> State:
         """A copy of its elements."""
@@ -112,6 +123,11 @@ def kind_of(name: str) -> str:
         raise OtherLayout(f"tensors of type {name} cannot be published; cast them first") from None
 
 
+def torch_name(kind: str) -> str:
+    """What torch calls this type."""
+    return next(name for name, known in _NAMES.items() if known == kind)
+
+
 def width_of(kind: str) -> int:
     """Bytes of an element of this type."""
     return _WIDTHS.get(kind) or int(kind.lstrip("BFIU")) // 8
@@ -125,6 +141,8 @@ def travels_as(kind: str, dtype: str | None) -> str:
 
 class Arrays:
     """Arrays by name; views of the same memory are aliases."""
+
+    leads = True
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], dtype: str | None) -> None:
         self._arrays = arrays
@@ -165,6 +183,8 @@ class _Stored:
 
 class SafetensorsFile:
     """A file of safetensors; what is adopted replaces it in one step."""
+
+    leads = True
 
     def __init__(self, path: Path, dtype: str | None) -> None:
         self._path = path

@@ -235,6 +235,20 @@ def test_outside_changes_of_the_model_are_undone() -> None:
     assert sha(fan.models[0]) == sha(fan.model)
 
 
+def test_one_parity_repairs_what_many_players_lost() -> None:
+    fan = Fan(64, values=40_000, share=0.2, loss=0.01, mtu=300)
+    fan.publish()
+    fan.settle()
+    sent, frames = fan.publisher.sent.frames, 0
+    for _ in range(3):
+        fan.publish()
+        issue = fan.publisher._sender.issue
+        assert issue is not None
+        frames += issue.count
+        fan.settle(5.0)
+    assert fan.publisher.sent.frames - sent < 1.3 * frames  # one by one, each of 64 loses would be 1.5 times
+
+
 def test_few_repairs_are_sent_for_little_loss() -> None:
     fan = Fan(32, values=40_000, share=0.2, loss=0.001, mtu=300)
     fan.publish()

@@ -14,6 +14,7 @@ import pytest
 from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, Subscriber
 from olaf.weights.models import Source, model_of
+from tests.network import free_udp_ports
 from tests.weights.fan import PUBLISHER, Engine, player_address
 
 
@@ -135,9 +136,26 @@ def test_what_is_no_model_is_refused(model: Any) -> None:
         model_of(model, None)
 
 
-def test_a_sharded_module_has_the_layout_and_bits_of_the_whole(tmp_path: Path) -> None:
-    pytest.importorskip("torch.distributed.fsdp", reason="needs torch: pip install olaf[torch]")
+def test_the_ranks_of_a_sharded_module_publish_together_and_play_their_shards(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: pip install olaf[torch]")
+    pytest.importorskip("torch.distributed.fsdp")
+    from tests.weights.sharded import step, whole
+
+    own, player = (f"127.0.0.1:{port}" for port in free_udp_ports(2))
     command = [sys.executable, "-m", "tests.weights.sharded"]
+    arguments = [str(tmp_path / "store"), own, player]
     folder = Path(__file__).parents[2]
-    ranks = [subprocess.Popen([*command, str(rank), str(tmp_path / "store")], cwd=folder) for rank in (0, 1)]
+    ranks = [
+        subprocess.Popen([*command, str(rank), *arguments], cwd=folder, stdin=subprocess.PIPE)
+        for rank in (0, 1)
+    ]
+    played, trained = whole(3), whole(1)
+    step(trained)
+    with Subscriber(own, played, local=player) as sub:
+        assert sub.await_version(2, 60.0)
+        assert sub.adopt() == 2
+    for rank in ranks:
+        rank.communicate(b"\n")
     assert [rank.wait(120) for rank in ranks] == [0, 0]
+    for one, other in zip(played.parameters(), trained.parameters()):
+        assert torch.equal(one, other)

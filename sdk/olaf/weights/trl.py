@@ -1,0 +1,40 @@
+"""TRL's door, and that of every trainer of transformers: a callback that publishes after each step.
+
+    trainer = GRPOTrainer(…, callbacks=[olaf.weights.trl.Publish("olaf://weights@engine", dtype="bfloat16")])
+
+Every rank has one: of a sharded model (FSDP) the ranks publish together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import TrainerCallback
+
+from olaf.weights.publisher import Publisher
+
+
+class Publish(TrainerCallback):
+    """Publishes the model when training begins and after every step of the optimiser."""
+
+    def __init__(self, where: str, **options: Any) -> None:
+        """``options``: as of :class:`olaf.Publisher`."""
+        self._where, self._options = where, options
+        self.publisher: Publisher | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        """Join, and publish what training begins with."""
+        if self.publisher is None:
+            self.publisher = Publisher(self._where, model, **self._options)
+        self.publisher.publish()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Publish."""
+        if self.publisher is not None:
+            self.publisher.publish()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Leave."""
+        if self.publisher is not None:
+            self.publisher.close()
+            self.publisher = None
