@@ -11,6 +11,7 @@ from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.ground import ground
 from olafctl.testbed.links import Links
+from olafctl.testbed.machines import Machines
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
@@ -33,7 +34,9 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     target = top.value("target", quantities.one_of(list(targets)), "twin")
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
-    declared, front = engines.read(top)
+    machines = Machines()
+    machines.read(top)
+    declared, front = engines.read(top, machines)
     cables = Links(declared, front)
     cables.read(top)
     directory = hosts.Directory(report)
@@ -63,6 +66,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         routes=prefixes,
         links=links,
         trunks=front.trunks,
+        machines=machines.all,
         text=text,
     )
     _check_servers(testbed, top)

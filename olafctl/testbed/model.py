@@ -14,6 +14,15 @@ from olafswitch.ports.transport import Transport
 
 
 @dataclass(frozen=True)
+class Machine:
+    """A machine that engines run on."""
+
+    name: str
+    address: str
+    """Of its agent: HOST:PORT."""
+
+
+@dataclass(frozen=True)
 class Engine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
@@ -39,6 +48,8 @@ class Engine:
     """The address to which members of iswitch clusters send updates, and all send control messages; None when
     there is none. Of several engines the root alone has one."""
     name: str = "engine"
+    machine: str = ""
+    """The name of the machine that it runs on; empty where the testbed has none."""
 
     def mode_of(self, cluster: Cluster) -> Mode:
         """The mode in which it treats a cluster's updates."""
@@ -123,6 +134,8 @@ class Testbed:
     """Every link between engines, and those at front ports that the testbed describes."""
     trunks: tuple[Port, ...] = ()
     """The ports of links between engines, by number."""
+    machines: tuple[Machine, ...] = ()
+    """Without any, everything runs where olafctl does."""
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
 
