@@ -1,5 +1,5 @@
-"""The ``machines`` section: where engines run, each machine with the address of its agent; and what of a testbed
-one machine has."""
+"""The ``machines`` section: where engines run, each machine with the address of its agent; and what of a
+testbed one machine has."""
 
 from dataclasses import replace
 
@@ -68,8 +68,8 @@ def _address(text: str) -> str:
 def share(testbed: Testbed, machine: str) -> Testbed:
     """What of ``testbed`` runs on ``machine``: its engines with their ports and the links between them.
 
-    A link to an engine elsewhere is a cable at a network interface here: its port is a front port. Clusters and
-    hosts are left out.
+    A link to an engine elsewhere is a cable at a network interface here: its port is a front port. Clusters
+    and hosts are left out.
     """
     engines = tuple(engine for engine in testbed.engines if engine.machine == machine)
     names = {engine.name for engine in engines}
@@ -91,4 +91,5 @@ def share(testbed: Testbed, machine: str) -> Testbed:
         clusters=(),
         hosts=(),
         routes=(),
+        machines=(),
     )

@@ -72,8 +72,8 @@ class FrontPorts:
         return None
 
     def make_trunk(self, port: Port, place: Place, *, leaves: bool) -> None:
-        """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves``: the other
-        engine is on another machine."""
+        """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves``: the
+        other engine is on another machine."""
         if leaves and port.transport is not Transport.NIC:
             what = f"port {port.number} leads to another machine and names no network interface"
             self._report.add(place, what, "give the port transport: nic and path: the interface of its cable")
@@ -86,7 +86,8 @@ class FrontPorts:
         self._trunks[port.number] = place.line
 
     def add(self, port: Port, place: Place, machine: str) -> None:
-        """Declare a port of an engine on ``machine``, whose number is free; a name or path already taken is reported."""
+        """Declare a port of an engine on ``machine``, whose number is free; a name or path already taken is
+        reported."""
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")

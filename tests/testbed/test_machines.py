@@ -72,13 +72,15 @@ def test_each_machine_has_its_engines_ports_and_cables(tmp_path: Path) -> None:
         (
             "192.0.2.2:9700",
             "192.0.2.2",
-            "4: machines[1].address: '192.0.2.2' is not HOST:PORT (give where its agent listens, such as address: "
+            "4: machines[1].address: '192.0.2.2' is not HOST:PORT (give where its agent "
+            "listens, such as address: "
             "192.0.2.7:9700)",
         ),
         (
             "192.0.2.2:9700",
             "192.0.2.1:9700",
-            "4: machines[1].address: 192.0.2.1:9700 is already the address of m1 (each machine has one agent)",
+            "4: machines[1].address: 192.0.2.1:9700 is already the address of m1 (each machine "
+            "has one agent)",
         ),
         (
             "name: m2",
@@ -88,25 +90,29 @@ def test_each_machine_has_its_engines_ports_and_cables(tmp_path: Path) -> None:
         (
             ", name: rack1, transport: nic, path: cable0",
             ", name: rack1",
-            "23: links[0].ends[1]: port 1 leads to another machine and names no network interface (give the port "
+            "23: links[0].ends[1]: port 1 leads to another machine and names no network "
+            "interface (give the port "
             "transport: nic and path: the interface of its cable)",
         ),
         (
             "{ends: [tor1.up1, root.rack1]}",
             "{ends: [tor1.up1, root.rack1], rate: 1 Gb/s}",
-            "23: links[0].rate: is of a simulated cable, and this one joins two machines (take it out; tc on the "
+            "23: links[0].rate: is of a simulated cable, and this one joins two machines (take "
+            "it out; tc on the "
             "interface makes a link slower)",
         ),
         (
             "{numbers: 11-12, name: host}",
             "{numbers: 11-12, name: host}\n      - {number: 13, name: more, transport: nic, path: cable0}",
-            "16: engines[1].ports[2]: interface cable0 is also port 13's on line 15 (give each port a path of its own, "
+            "16: engines[1].ports[2]: interface cable0 is also port 13's on line 15 (give each "
+            "port a path of its own, "
             "with {number} in a range's)",
         ),
         (
             "- {number: 15, name: down1}",
             "- {number: 15, name: down1, transport: nic, path: cable1}",
-            "24: links[1].ends[1]: port 15 has a transport, but no host is at the other end (take transport and path "
+            "24: links[1].ends[1]: port 15 has a transport, but no host is at the other end "
+            "(take transport and path "
             "out)",
         ),
     ],
