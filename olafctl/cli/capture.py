@@ -34,7 +34,6 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
     from olafctl.network.record import record
     from olafswitch.errors import BadInput, Problem
     from olafswitch.main_thread import woken
-    from olafswitch.ports.capture import listen
 
     store = pick(deployment)
     testbed, running = find_running(store)
@@ -45,11 +44,8 @@ def command(port: tuple[str, ...], file: str, count: int | None, deployment: str
     chosen = [names[text] for text in dict.fromkeys(port)]
     if file == "-" and sys.stdout.isatty():
         raise BadInput(Problem("a terminal cannot show a capture", "-w -", "send it to a file or a program"))
-    attachments = {each.number: each for each in running.attachments}
     with ExitStack() as stack:
-        listeners = {
-            each.name: stack.enter_context(closing(listen(attachments[each.number]))) for each in chosen
-        }
+        listeners = {each.name: stack.enter_context(closing(running.listen(each.number))) for each in chosen}
         heard = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
         ending = stack.enter_context(woken(heard))
         write = stack.enter_context(_written(file))

@@ -1,4 +1,4 @@
-"""``olafctl certs``: certificates for the daemon's API."""
+"""``olafctl certs``: certificates for daemons and agents."""
 
 from pathlib import Path
 
@@ -14,9 +14,13 @@ from olafswitch.console.output import json_option, show
     "--host", "hosts", multiple=True, metavar="HOST",
     help="Make a server's pair, for this name or address; may be repeated. Without it, a client's.",
 )  # fmt: skip
+@click.option(
+    "--role", type=click.Choice(["operator", "controller", "reader"]), default="operator", show_default=True,
+    help="What a client's certificate allows at agents.",
+)  # fmt: skip
 @click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="Valid so long.")
 @json_option("Print the files as JSON.")
-def command(folder: Path, name: str, hosts: tuple[str, ...], days: int, as_json: bool) -> None:
+def command(folder: Path, name: str, hosts: tuple[str, ...], role: str, days: int, as_json: bool) -> None:
     """Make a certificate, NAME.pem, and its key, NAME.key, in FOLDER.
 
     They are signed by the authority in FOLDER, which is made the first time.
@@ -28,8 +32,8 @@ def command(folder: Path, name: str, hosts: tuple[str, ...], days: int, as_json:
           --tls-key certs/server.key --tls-ca certs/ca.pem
       OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list
     """
-    from olafctl.daemon.certificates import issue
+    from olafctl.machines.certificates import issue
 
-    files = issue(folder, name, hosts, days)
+    files = issue(folder, name, hosts, days, role)
     written = list(map(str, files))
     show({"files": written}, f"wrote {', '.join(written)}", as_json)

@@ -103,12 +103,12 @@ def command(
 
 
 def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
-    """What to expect of the target software on this machine; None of another, and where it cannot be
+    """What to expect of the target software on this machine; None of others, and where it cannot be
     measured."""
     from olafctl.targets.software.target import TARGET
     from olafswitch.errors import OlafError
 
-    if bed.target != TARGET.name:
+    if bed.target != TARGET.name or bed.machines:
         return None
     from olafctl.control import expected
 

@@ -1,7 +1,6 @@
 """``olafctl logs``: what the processes of a deployment say."""
 
 import json
-from pathlib import Path
 
 import click
 
@@ -20,6 +19,7 @@ from olafswitch.console.output import json_option
 def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
     """Show the logs of a deployment, also of what has crashed."""
     from olafctl.control import logs, store
+    from olafctl.control.deploy import recorded
 
     picked = store.pick(deployment)
     found = logs.paths_of(picked)
@@ -28,19 +28,26 @@ def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_js
             click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
+    testbed = recorded(picked)
+    if testbed.machines:
+        for name, line in logs.elsewhere(testbed, lines):
+            click.echo(show(name, line))
+        for name, line in logs.follow_elsewhere(testbed) if follow else ():
+            click.echo(show(name, line))
+        return
     if not any(path.stat().st_size for path in found):
         click.echo(f"{picked.folder.name} has logged nothing yet", err=True)
     for path in found:
         for line in logs.last_lines(path, lines):
-            click.echo(show(path, line))
+            click.echo(show(path.name, line))
     if follow:
         for path, line in logs.follow(found):
-            click.echo(show(path, line))
+            click.echo(show(path.name, line))
 
 
-def _as_text(path: Path, line: str) -> str:
-    return f"{path.name}: {line}"
+def _as_text(name: str, line: str) -> str:
+    return f"{name}: {line}"
 
 
-def _as_json(path: Path, line: str) -> str:
-    return json.dumps({"log": path.name, "line": line})
+def _as_json(name: str, line: str) -> str:
+    return json.dumps({"log": name, "line": line})

@@ -45,7 +45,9 @@ def command(device: str | None, deployment: str | None, show: bool, install: boo
         known = ", ".join(each.name for each in running.devices)
         raise BadInput(Problem(f"device {device!r} does not exist", store.folder.name, f"one of {known}"))
     python = ready()
-    with Session.connect(chosen.address, chosen.device_id, election_id=None, name=device) as session:
+    with Session.connect(
+        chosen.address, chosen.device_id, election_id=None, name=device, access=chosen.access
+    ) as session:
         election = max(session.next_election_id, time.time_ns())
     address, folder = (chosen.address, None) if show else addresses.short(chosen.address)
     if folder is not None:

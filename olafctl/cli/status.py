@@ -61,6 +61,10 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
     if report["changing"]:
         click.echo("another olafctl is changing it right now")
+    for machine in report["machines"]:
+        if not machine["running"]:
+            how = machine["away"] or "runs nothing of it"
+            click.echo(f"machine {machine['name']} at {machine['address']}: {how}")
     for process in report["died"]:
         click.echo(f"died: {process}")
     for process in report["stopped"]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from olafctl.control.locks import HOSTS, USE, held, locked
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import State
 from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
-from olafctl.control.wanted import Wanted, check_startable, prepare, reusable, start, target_of
+from olafctl.control.wanted import Wanted, check_startable, placed, prepare, reusable, start, target_of
+from olafctl.machines import everywhere
 from olafctl.membership.membership import rows_of
 from olafctl.membership.merge import members_of
 from olafctl.network import interfaces
@@ -155,7 +156,7 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
 
 def found(testbed: Testbed, store: Store) -> Running | None:
     """What runs of a deployment, if it answers."""
-    return registry.get(testbed.target).find(testbed, store.folder)
+    return placed(testbed).find(testbed, store.folder)
 
 
 def find_running(store: Store) -> tuple[Testbed, Running]:
@@ -189,9 +190,28 @@ def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
 
 
 def stop(store: Store) -> None:
-    """End whatever runs in the store's folder, whichever target brought it up. Raises OlafError."""
+    """End whatever runs of a deployment, whichever target brought it up, here and on its machines. Raises
+    OlafError."""
+    for testbed in _recorded(store):
+        everywhere.stop(testbed)
     for name in registry.names():
         registry.get(name).stop(store.folder)
+
+
+def _recorded(store: Store) -> Iterator[Testbed]:
+    """The testbeds that may run, as far as they can be read."""
+    for role in Role:
+        with suppress(OlafError):
+            if record := store.record(role):
+                yield testbeds.load(record.source, record.testbed)
+
+
+def _withdraw(wanted: Testbed, store: Store) -> None:
+    """End what runs where ``wanted`` has nothing. Raises OlafError."""
+    for testbed in _recorded(store):
+        everywhere.stop(testbed, but=wanted.machines)
+        if wanted.machines and not testbed.machines:
+            registry.get(testbed.target).stop(store.folder)
 
 
 def _with_members(wanted: Wanted, store: Store) -> Wanted:
@@ -267,6 +287,7 @@ def _bring_up(
     started = running is None
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
+        _withdraw(wanted.testbed, store)
         running = start(wanted, progress)
     with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)

@@ -53,7 +53,13 @@ def controlling(
         sessions = {}
         for device in running.devices:
             session = stack.enter_context(
-                Session.connect(device.address, device.device_id, election_id=election, name=device.name)
+                Session.connect(
+                    device.address,
+                    device.device_id,
+                    election_id=election,
+                    name=device.name,
+                    access=device.access,
+                )
             )
             session.permit = permit
             try:
@@ -62,8 +68,9 @@ def controlling(
                 remedy = "end that controller, or `olafctl deploy TESTBED --take-over`"
                 raise OlafError(*(replace(problem, remedy=remedy) for problem in error.problems)) from None
             sessions[device.name] = session
-        if permit is not None:
-            for registers in running.queues.values():
+        for registers in running.queues.values():
+            registers.elect(max(session.election_id for session in sessions.values()))
+            if permit is not None:
                 registers.permit = permit
         yield sessions
 
@@ -74,7 +81,9 @@ def watching(running: Programmable) -> Iterator[Sessions]:
     with ExitStack() as stack:
         yield {
             device.name: stack.enter_context(
-                Session.connect(device.address, device.device_id, election_id=None, name=device.name)
+                Session.connect(
+                    device.address, device.device_id, election_id=None, name=device.name, access=device.access
+                )
             )
             for device in running.devices
         }

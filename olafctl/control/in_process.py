@@ -44,6 +44,9 @@ class _Registers(QueueRegisters):
         self._own = own
         self.permit: Callable[[], None] = lambda: None
 
+    def elect(self, election_id: int) -> None:
+        """Nobody else is there."""
+
     def settings(self) -> Ranges:
         return of_all(self._own)
 

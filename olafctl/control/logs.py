@@ -1,12 +1,18 @@
 """The logs of a deployment's processes."""
 
+import queue
 import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from olafctl.control.store import Store
+from olafctl.machines import everywhere
+from olafctl.machines.client import Agent
+from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
 
 _INTERVAL = 0.2
 
@@ -16,18 +22,44 @@ def paths_of(store: Store) -> Sequence[Path]:
     return sorted(store.folder.rglob("*.log"))
 
 
+def elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
+    """The last lines of each log on the testbed's machines, as MACHINE/LOG and line. Raises OlafError."""
+    for name, agent in everywhere.agents(testbed).items():
+        for log in agent.call("Logs", lines=lines):
+            yield from ((f"{name}/{log['log']}", line) for line in log["lines"])
+
+
+def follow_elsewhere(testbed: Testbed) -> Iterator[tuple[str, str]]:
+    """Lines as they are written on the testbed's machines from now on. Raises OlafError when one is away."""
+    lines: queue.Queue[tuple[str, str] | OlafError] = queue.Queue()
+
+    def listen(name: str, agent: Agent) -> None:
+        try:
+            for part in agent.parts("Follow"):
+                lines.put((f"{name}/{part['log']}", part["line"]))
+        except OlafError as error:
+            lines.put(error)
+
+    for name, agent in everywhere.agents(testbed).items():
+        threading.Thread(target=listen, args=(name, agent), name=f"logs of {name}", daemon=True).start()
+    while True:
+        if isinstance(found := lines.get(), OlafError):
+            raise found
+        yield found
+
+
 def last_lines(path: Path, count: int) -> Sequence[str]:
     """The last ``count`` lines; bytes that are no text are shown as such."""
     with path.open(errors="backslashreplace") as log:
         return [line.rstrip("\n") for line in deque(log, maxlen=min(count, sys.maxsize))]
 
 
-def follow(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Lines as they are written from now on; never ends."""
+def follow(paths: Sequence[Path], active: Callable[[], bool] = lambda: True) -> Iterator[tuple[Path, str]]:
+    """Lines as they are written from now on, while ``active``."""
     logs = [(path, path.open(errors="backslashreplace")) for path in paths]
     for _, log in logs:
         log.seek(0, 2)
-    while True:
+    while active():
         idle = True
         for path, log in logs:
             while line := log.readline():

@@ -1,6 +1,7 @@
 """Status: what a deployment should be, what its devices and queue hold, and where they differ."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Address
 from itertools import islice
@@ -17,11 +18,13 @@ from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, sho
 from olafctl.control.plan import plan
 from olafctl.control.store import Role, Store
 from olafctl.control.wanted import ports_lost
+from olafctl.machines import everywhere
+from olafctl.machines.running import Found
 from olafctl.membership.model import Cluster
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.testbed.model import Testbed
+from olafctl.testbed.model import Machine, Testbed
 from olafctl.testbed.topology import Topology
 from olafswitch.p4runtime.dataplane import CounterData
 from olafswitch.p4runtime.entities import TableEntry
@@ -53,8 +56,10 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     unread = "" if kept else members.elsewhere(store)
     if kept is not None:
         testbed = replace(testbed, clusters=kept.clusters)
-    stopped = list(processes.stopped(store.folder))
-    running = None if stopped else found(testbed, store)
+    machines = everywhere.conditions(testbed)
+    stopped = [*processes.stopped(store.folder), *_of_all(machines, "stopped")]
+    away = any(part.get("away") for part in machines.values())
+    running = None if stopped or away else found(testbed, store)
     alive = running is not None and running.alive()
     with unless_changing(store.folder) as quiet:
         interrupted = quiet and store.record(Role.WANTED) is not None
@@ -68,7 +73,8 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "daemon": kept.address if kept else None,
         "membership_unread": unread or None,
         "interrupted": interrupted,
-        "died": list(processes.died(store.folder)),
+        "machines": [_machine(each, machines) for each in testbed.machines],
+        "died": [*processes.died(store.folder), *_of_all(machines, "died")],
         "stopped": stopped,
         "expected": store.expected(),
         "engines": _engines(testbed),
@@ -77,15 +83,33 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     }
     if running is None or not alive:
         return report
-    report["processes"] = _processes(store.folder)
+    parts = [process for part in machines.values() for process in part.get("processes", ())]
+    report["processes"] = [*processes_of(store.folder), *parts]
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
         report["hosts"] = hosts.show(store.folder)
         report["links"] = _links(testbed, running)
         report["devices"] = _devices(running, sessions)
         report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
-        report["drift"] = _drift(testbed, store.folder, running, sessions, compares=not unread)
+        lost = [f"+ {port}" for port in _of_all(machines, "lost")]
+        report["drift"] = lost or _drift(testbed, store.folder, running, sessions, compares=not unread)
     return report
+
+
+def _of_all(machines: Mapping[str, Found], what: str) -> list[str]:
+    """What every machine says, each line with the machine's name."""
+    return [f"{name}: {line}" for name, part in machines.items() for line in part.get(what, ())]
+
+
+def _machine(machine: Machine, found: Mapping[str, Found]) -> Json:
+    """``away``: why it cannot be reached; None where it answers."""
+    part = found.get(machine.name, {})
+    return {
+        "name": machine.name,
+        "address": machine.address,
+        "away": part.get("away"),
+        "running": bool(part.get("alive")),
+    }
 
 
 def healthy(report: Json) -> bool:
@@ -141,7 +165,8 @@ def _queue(registers: Registers) -> Json:
     return {"registers": shown, "indices": [part.as_json() for part in registers.settings()]}
 
 
-def _processes(folder: Path) -> list[Json]:
+def processes_of(folder: Path) -> list[Json]:
+    """What runs of the deployment in ``folder``."""
     now = time.time()
     return [
         {

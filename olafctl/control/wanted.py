@@ -1,12 +1,13 @@
 """A testbed with everything needed to bring it up, and whether what runs is it already."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
 
 from olafctl.control.store import Role, Store, remedy_for
+from olafctl.machines.everywhere import Everywhere
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.interface import Build, Progress, Running, Target
@@ -26,9 +27,14 @@ class Wanted:
     """Whether its hosts have namespaces of their own."""
 
 
+def placed(testbed: Testbed) -> Target:
+    """A testbed's target, here or on its machines."""
+    return Everywhere(testbed.target) if testbed.machines else registry.get(testbed.target)
+
+
 def target_of(testbed: Testbed) -> Target:
     """A testbed's target. Raises MissingTool when a program that it needs is not installed."""
-    target = registry.get(testbed.target)
+    target = placed(testbed)
     missing = target.missing()
     if missing:
         others = ", ".join(name for name in registry.names() if name != target.name)
@@ -67,14 +73,17 @@ def start(wanted: Wanted, progress: Progress) -> Running:
         raise OlafError(Problem(what, where, remedy_for(error))) from error
 
 
-def reusable(wanted: Wanted, store: Store) -> Running | None:
-    """What runs, when it is this build on these ports; None when it must be started again."""
+def reusable(
+    wanted: Wanted, store: Store, part: Callable[[Testbed], Testbed] = lambda whole: whole
+) -> Running | None:
+    """What runs, when it is this build on these ports; None when it must be started again. ``part`` gives
+    what of a recorded testbed is to be compared."""
     records = [record for record in map(store.record, Role) if record is not None]
     if not records or not _is_intact(wanted):
         return None
     for record in records:
         try:
-            recorded = testbeds.load(record.source, record.testbed)
+            recorded = part(testbeds.load(record.source, record.testbed))
         except OlafError:
             return None
         if (record.target, record.build, *_wiring(recorded)) != (
@@ -94,8 +103,9 @@ def ports_lost(folder: Path) -> Sequence[FrontPort]:
 
 
 def _wiring(testbed: Testbed) -> tuple[object, ...]:
-    """What of a testbed is made when processes start: its engines, in their order, ports and links."""
-    names = tuple(engine.name for engine in testbed.engines)
+    """What of a testbed is made when processes start: its engines, in their order and places, ports and
+    links."""
+    names = tuple((engine.name, engine.machine) for engine in testbed.engines)
     return names, testbed.ports, testbed.trunks, deployment.trunks(testbed)
 
 

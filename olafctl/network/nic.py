@@ -25,6 +25,14 @@ def why_not(name: str) -> str | None:
     return None
 
 
+def mtu(name: str) -> int | None:
+    """Bytes of the longest packet that passes ``name``; None where the interface does not exist."""
+    try:
+        return int((_SYS / name / "mtu").read_text())
+    except OSError:
+        return None
+
+
 def _default_routes() -> Iterator[str]:
     """The interfaces with one, of IPv4 or IPv6."""
     for line in _ROUTES.read_text().splitlines()[1:]:
@@ -42,12 +50,11 @@ def _default_routes() -> Iterator[str]:
 def notes(name: str, longest: int) -> Iterator[str]:
     """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, with its remedy; none
     where the interface does not exist."""
-    if not (_SYS / name).exists():
+    if (most := mtu(name)) is None:
         return
-    mtu = int((_SYS / name / "mtu").read_text())
-    if mtu + _ETHERNET < longest:
+    if most + _ETHERNET < longest:
         wanted = longest - _ETHERNET
-        yield f"{name} takes {mtu} bytes, updates have up to {wanted}: ip link set dev {name} mtu {wanted}"
+        yield f"{name} takes {most} bytes, updates have up to {wanted}: ip link set dev {name} mtu {wanted}"
     try:
         if int((_SYS / name / "carrier").read_text()) == 0:
             yield f"{name} has no link: is its cable in, and the other end up?"

@@ -9,7 +9,10 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import Problem
+from olafswitch.p4runtime.address import Access
 from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort
 
 _T = TypeVar("_T")
 Progress = Callable[[str], None]
@@ -28,6 +31,8 @@ class Device:
     p4info: Path
     config: Path
     """The device_config to push."""
+    access: Access | None = None
+    """What to show at an address beyond this machine."""
 
 
 def device_name(testbed: Testbed, engine: str, block: str) -> str:
@@ -88,8 +93,11 @@ class Registers(Protocol):
     """The queue's registers by name, as the register map defines them."""
 
     permit: Callable[[], None]
-    """Called before each write; raises OlafError where that is not allowed: the queue cannot distinguish an
-    earlier controller from a later one, as election ids do at the devices."""
+    """Called before each write; raises OlafError where that is not allowed."""
+
+    def elect(self, election_id: int) -> None:
+        """Write as the controller of this election id from now on. From then on the queue refuses those of
+        lower ones, as the devices do. Raises OlafError where a later controller came first."""
 
     def read(self, name: str) -> int: ...
 
@@ -128,6 +136,12 @@ class Running(Protocol):
 
     def alive(self) -> bool:
         """Whether every process of it answers."""
+
+    def host_port(self, number: int) -> HostPort:
+        """The host side of a front port. Raises OlafError."""
+
+    def listen(self, number: int) -> Listener:
+        """Listen at a front port. Raises OlafError, BadInput for a port that cannot be listened at."""
 
     def logs(self) -> Sequence[Path]: ...
 

@@ -9,6 +9,7 @@ from olafctl.queue.registers import Command, QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
 from olafctl.targets.interface import Device
+from olafswitch.errors import OlafError, Problem
 
 
 class HoldsQueues(Protocol):
@@ -32,8 +33,8 @@ def handlers(
     devices: Sequence[Device],
 ) -> Mapping[str, Handler]:
     """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):
-    ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them, ``configure``
-    and ``command`` for a range."""
+    ``elect``, ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them,
+    ``configure`` and ``command`` for a range."""
 
     def on(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
         """Do that on the registers of the queue that a request names, one request at a time."""
@@ -44,9 +45,27 @@ def handlers(
 
         return handle
 
+    elected = dict.fromkeys(queues, 0)
+
+    def changing(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
+        """As ``on``, unless a controller with a higher election id came before; who gives none is not one."""
+
+        def handle(registers: QueueRegisters, request: dict[str, Any]) -> Any:
+            queue = str(request["queue"])
+            election = int(request.get("election", elected[queue]))
+            if election < elected[queue]:
+                raise OlafError(Problem("another controller is primary", f"queue of {queue}"))
+            elected[queue] = election
+            return act(registers, request)
+
+        return on(handle)
+
     def configure(registers: QueueRegisters, request: dict[str, Any]) -> None:
         part = IndexRange.from_json(request["range"])
         registers.configure(part.first, part.last, part.settings)
+
+    def write(registers: QueueRegisters, request: dict[str, Any]) -> None:
+        registers.write(str(request["name"]), int(request["value"]))
 
     def command(registers: QueueRegisters, request: dict[str, Any]) -> None:
         which = Command[str(request["command"])]
@@ -59,11 +78,12 @@ def handlers(
     listed = [{**asdict(each), "p4info": str(each.p4info), "config": str(each.config)} for each in devices]
     return {
         "read": on(lambda registers, request: registers.read(str(request["name"]))),
-        "write": on(lambda registers, request: registers.write(str(request["name"]), int(request["value"]))),
+        "write": changing(write),
+        "elect": changing(lambda registers, request: None),
         "read_all": on(lambda registers, _: registers.read_all()),
         "settings": on(lambda registers, _: [part.as_json() for part in of_all(registers)]),
-        "configure": on(configure),
-        "command": on(command),
+        "configure": changing(configure),
+        "command": changing(command),
         "stats": stats,
         "devices": lambda _: listed,
     }

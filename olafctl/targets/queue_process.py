@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,8 +12,10 @@ from olafctl.targets import deployment, processes
 from olafctl.targets.control import ask
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Device, TimedFrame, VirtualTime
-from olafswitch.errors import OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.capture import Listener, listen
+from olafswitch.ports.host import HostPort, open_host_port
 
 SOCKET = "queue.sock"
 LOG = "queue.log"
@@ -24,10 +27,17 @@ _START_SECONDS = 60.0
 class SocketRegisters:
     """A queue's registers by name, over the control socket of the process that holds the queue."""
 
-    def __init__(self, path: Path, engine: str) -> None:
-        self._path = path
+    def __init__(self, request: Callable[..., Any], engine: str) -> None:
+        """``request`` is :func:`olafctl.targets.control.ask` of the process."""
+        self._request = request
         self._engine = engine
+        self._election: dict[str, int] = {}
         self.permit: Callable[[], None] = lambda: None
+
+    def elect(self, election_id: int) -> None:
+        """Write as the controller of this election id from now on. Raises OlafError."""
+        self._election = {"election": election_id}
+        self._ask("elect", **self._election)
 
     def read(self, name: str) -> int:
         """The value of register ``name``. Raises OlafError."""
@@ -36,7 +46,7 @@ class SocketRegisters:
     def write(self, name: str, value: int) -> None:
         """Set register ``name``. Raises OlafError."""
         self.permit()
-        self._ask("write", name=name, value=value)
+        self._ask("write", name=name, value=value, **self._election)
 
     def read_all(self) -> dict[str, int]:
         """All readable registers in one consistent snapshot. Raises OlafError."""
@@ -49,15 +59,16 @@ class SocketRegisters:
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         """Give the indices ``first`` … ``last`` these settings. Raises OlafError when the queue refuses."""
         self.permit()
-        self._ask("configure", range=IndexRange(first, last, settings).as_json())
+        part = IndexRange(first, last, settings).as_json()
+        self._ask("configure", range=part, **self._election)
 
     def command(self, command: Command, first: int, last: int) -> None:
         """FBCAST or RESET the indices ``first`` … ``last``. Raises OlafError when the queue refuses."""
         self.permit()
-        self._ask("command", command=command.name, first=first, last=last)
+        self._ask("command", command=command.name, first=first, last=last, **self._election)
 
     def _ask(self, what: str, /, **arguments: Any) -> Any:
-        return ask(self._path, what, queue=self._engine, **arguments)
+        return self._request(what, queue=self._engine, **arguments)
 
 
 class RunningProcess:
@@ -73,7 +84,7 @@ class RunningProcess:
         self.devices: Sequence[Device] = [deployment.device(entry) for entry in ask(self._socket, "devices")]
         self.attachments: Sequence[Attachment] = recorded.attachments
         self.queues: Mapping[str, SocketRegisters] = {
-            part.name: SocketRegisters(self._socket, part.name) for part in recorded.engines
+            part.name: SocketRegisters(partial(ask, self._socket), part.name) for part in recorded.engines
         }
 
     def alive(self) -> bool:
@@ -83,6 +94,20 @@ class RunningProcess:
         except OlafError:
             return False
         return True
+
+    def host_port(self, number: int) -> HostPort:
+        """The host side of a front port. Raises OlafError."""
+        return open_host_port(self._attachment(number))
+
+    def listen(self, number: int) -> Listener:
+        """Listen at a front port. Raises OlafError, BadInput."""
+        return listen(self._attachment(number))
+
+    def _attachment(self, number: int) -> Attachment:
+        found = next((each for each in self.attachments if each.number == number), None)
+        if found is None:
+            raise BadInput(Problem(f"front port {number} does not exist", self._state.name))
+        return found
 
     def logs(self) -> Sequence[Path]:
         """The process's log."""

@@ -3,14 +3,16 @@
 from olafctl import quantities
 from olafctl.quantities import choice, duration, power_of_two, rate, threshold, whole
 from olafctl.testbed import limits
+from olafctl.testbed.machines import Machines
 from olafctl.testbed.model import Engine
 from olafctl.testbed.source import Section
 from olafctl.wire.geometry import BOUNDS, INDICES
 from olafctl.wire.modes import Mode
 
 
-def read(section: Section, name: str = "engine") -> Engine:
-    """The engine called ``name``; problems go to the section's report. The caller closes the section."""
+def read(section: Section, machines: Machines, name: str = "engine") -> Engine:
+    """The engine called ``name``, on one of ``machines``; problems go to the section's report. The caller
+    closes the section."""
     slots = _within(section, "slots")
     return Engine(
         indices=section.value("indices", power_of_two(INDICES.greatest), INDICES.default),
@@ -27,6 +29,7 @@ def read(section: Section, name: str = "engine") -> Engine:
         staleness_root=section.value("staleness_root", quantities.root, None),
         address=section.value("address", quantities.ipv4, None),
         name=name,
+        machine=machines.of_engine(section),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from olafctl import quantities
 from olafctl.membership.model import Host
 from olafctl.testbed import engine, limits, ports
+from olafctl.testbed.machines import Machines
 from olafctl.testbed.model import Engine
 from olafctl.testbed.ports import FrontPorts
 from olafctl.testbed.source import Place, Section
@@ -22,14 +23,14 @@ class Declared:
     address: Place
 
 
-def read(top: Section) -> tuple[Sequence[Declared], FrontPorts]:
+def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPorts]:
     """The engines, in the order of the file, and the ports of all of them; problems go to the report."""
     front = FrontPorts(top.report)
     if not top.has("engines"):
         section = top.section("engine")
-        only = Declared(engine.read(section), section.own_place, section.place("address"))
+        only = Declared(engine.read(section, machines), section.own_place, section.place("address"))
         section.close()
-        ports.read(top, front, only.engine.name)
+        ports.read(top, front, only.engine)
         return [only], front
     for field in ("engine", "ports"):
         if top.has(field):
@@ -37,8 +38,8 @@ def read(top: Section) -> tuple[Sequence[Declared], FrontPorts]:
     declared: dict[str, Declared] = {}
     for position, entry in enumerate(top.sections("engines")):
         name = entry.required("name", quantities.name, f"engine{position}", "such as name: sw1")
-        found = Declared(engine.read(entry, name), entry.own_place, entry.place("address"))
-        ports.read(entry, front, name)
+        found = Declared(engine.read(entry, machines, name), entry.own_place, entry.place("address"))
+        ports.read(entry, front, found.engine)
         entry.close()
         if name in declared:
             line = declared[name].place.line
@@ -49,7 +50,7 @@ def read(top: Section) -> tuple[Sequence[Declared], FrontPorts]:
     if not declared:
         top.report.add(top.place("engines"), "lists no engine", "list them, such as - {name: sw1, …}")
         declared["engine"] = Declared(
-            engine.read(Section(top.report, top.own_place, {})), *[top.own_place] * 2
+            engine.read(Section(top.report, top.own_place, {}), Machines()), *[top.own_place] * 2
         )
         front.incomplete = True
     if len(declared) > limits.ENGINES:

@@ -41,6 +41,7 @@ class Links:
         """Port → line of the link that has it."""
         self._joined = {one.engine.name: one.engine.name for one in engines}
         """Engine → another that it is joined to, up to one that stands for all of them."""
+        self._machine_of = {one.engine.name: one.engine.machine for one in engines}
         self.incomplete = False
 
     def read(self, top: Section) -> None:
@@ -104,8 +105,12 @@ class Links:
             if first[0] == second[0]:
                 entry.report.add(entry.place("ends"), f"joins {first[0]} to itself", "name two engines")
                 return
+            leaves = self._machine_of[first[0]] != self._machine_of[second[0]]
+            if leaves:
+                _check_real(entry)
             numbers = [
-                self._taken(entry, place, *end) for (place, _), end in zip(ends, (first, second), strict=True)
+                self._taken(entry, place, *end, leaves=leaves)
+                for (place, _), end in zip(ends, (first, second), strict=True)
             ]
             if None in numbers:
                 return
@@ -135,7 +140,14 @@ class Links:
         return None
 
     def _taken(
-        self, entry: Section, place: Place, engine: str, text: str, *, trunk: bool = True
+        self,
+        entry: Section,
+        place: Place,
+        engine: str,
+        text: str,
+        *,
+        trunk: bool = True,
+        leaves: bool = False,
     ) -> int | None:
         """The number of a port that no other link has, now this one's; None (reported) when there is none."""
         port = self._ports.of_engine(engine, text)
@@ -151,7 +163,7 @@ class Links:
         self._lines[port.number] = place.line
         self._engine_at[port.number] = engine
         if trunk:
-            self._ports.make_trunk(port, place)
+            self._ports.make_trunk(port, place, leaves=leaves)
         return port.number
 
     def _at_hosts(self, hosts: Sequence[Host], top: Section) -> list[Link]:
@@ -173,3 +185,11 @@ class Links:
         while self._joined[engine] != engine:
             engine = self._joined[engine]
         return engine
+
+
+def _check_real(entry: Section) -> None:
+    """A cable between machines has the rate and the delay that it has."""
+    for field in ("rate", "delay", "queue"):
+        if entry.has(field):
+            what = "is of a simulated cable, and this one joins two machines"
+            entry.report.add(entry.place(field), what, "take it out; tc on the interface makes a link slower")

@@ -11,6 +11,7 @@ from olafctl.testbed import clusters, engines, hosts, routes, source
 from olafctl.testbed.engines import Declared
 from olafctl.testbed.ground import ground
 from olafctl.testbed.links import Links
+from olafctl.testbed.machines import Machines
 from olafctl.testbed.model import Blocks, Engine, Testbed
 from olafctl.testbed.source import Report, Section
 from olafctl.wire import layouts
@@ -34,7 +35,9 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
     blocks = top.value("blocks", _blocks, Blocks.RTL)
     udp_port = top.value("udp_port", hosts.udp_port, layouts.UDP_PORT)
     control_tos = top.value("control_tos", _control_tos, layouts.CONTROL_TOS)
-    declared, front = engines.read(top)
+    machines = Machines()
+    machines.read(top)
+    declared, front = engines.read(top, machines)
     cables = Links(declared, front)
     cables.read(top)
     directory = hosts.Directory(report)
@@ -65,6 +68,7 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         links=links,
         trunks=front.trunks,
         blocks=blocks,
+        machines=machines.all,
         text=text,
     )
     _check_servers(testbed, top)

@@ -15,6 +15,15 @@ from olafswitch.ports.transport import Transport
 
 
 @dataclass(frozen=True)
+class Machine:
+    """A machine that engines run on."""
+
+    name: str
+    address: str
+    """Of its agent: HOST:PORT."""
+
+
+@dataclass(frozen=True)
 class Engine:
     """The queue's geometry (fixed when built) and its settings (registers, set when deployed)."""
 
@@ -40,6 +49,8 @@ class Engine:
     """The address to which members of iswitch clusters send updates, and all send control messages; None when
     there is none. Of several engines the root alone has one."""
     name: str = "engine"
+    machine: str = ""
+    """The name of the machine that it runs on; empty where the testbed has none."""
 
     def mode_of(self, cluster: Cluster) -> Mode:
         """The mode in which it treats a cluster's updates."""
@@ -132,6 +143,8 @@ class Testbed:
     trunks: tuple[Port, ...] = ()
     """The ports of links between engines, by number."""
     blocks: Blocks = Blocks.RTL
+    machines: tuple[Machine, ...] = ()
+    """Without any, everything runs where olafctl does."""
     text: str = field(default="", repr=False, compare=False)
     """The YAML it was read from."""
 

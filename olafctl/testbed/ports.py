@@ -6,7 +6,7 @@ from functools import partial
 
 from olafctl.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed import impair, limits
-from olafctl.testbed.model import Port
+from olafctl.testbed.model import Engine, Port
 from olafctl.testbed.source import Place, Report, Section, attempt
 from olafswitch.ports.transport import Transport
 
@@ -45,7 +45,8 @@ class FrontPorts:
         self._numbers: dict[int, tuple[Port, Place]] = {}
         self._names: dict[str, Place] = {}
         self._files: dict[str, tuple[Port, Place]] = {}
-        self._interfaces: dict[str, tuple[Port, Place]] = {}
+        self._interfaces: dict[tuple[str, str], tuple[Port, Place]] = {}
+        """By machine and name."""
         self._trunks: dict[int, int] = {}
         """The port of a link between engines → the line of that link."""
 
@@ -70,9 +71,13 @@ class FrontPorts:
                 return port
         return None
 
-    def make_trunk(self, port: Port, place: Place) -> None:
-        """Take a port for the link between engines at ``place``: no host can be behind it."""
-        if port.transport is not None:
+    def make_trunk(self, port: Port, place: Place, *, leaves: bool) -> None:
+        """Take a port for the link between engines at ``place``: no host can be behind it. ``leaves``: the
+        other engine is on another machine."""
+        if leaves and port.transport is not Transport.NIC:
+            what = f"port {port.number} leads to another machine and names no network interface"
+            self._report.add(place, what, "give the port transport: nic and path: the interface of its cable")
+        elif not leaves and port.transport is not None:
             what = f"port {port.number} has a transport, but no host is at the other end"
             self._report.add(place, what, "take transport and path out")
         if port.impair is not None:
@@ -80,16 +85,17 @@ class FrontPorts:
             self._report.add(place, what, "take impair out; the link's own rate, delay and queue hold here")
         self._trunks[port.number] = place.line
 
-    def add(self, port: Port, place: Place) -> None:
-        """Declare a port whose number is free; a name or path already taken is reported."""
+    def add(self, port: Port, place: Place, machine: str) -> None:
+        """Declare a port of an engine on ``machine``, whose number is free; a name or path already taken is
+        reported."""
         if port.name in self._names:
             line = self._names[port.name].line
             self._report.add(place, f"the name {port.name!r} is already taken on line {line}", "rename one")
         if port.transport in (Transport.UNIX, Transport.PCAP):
             for path in _files(port):
-                self._add_file(port, path, place)
+                self._add_file(port, f"{machine}:{path}" if machine else path, place)
         elif port.path is not None or port.name not in self._names:
-            self._add_interface(port, interface_of(port), place)
+            self._add_interface(port, machine, place)
         self._numbers[port.number] = (port, place)
         self._names[port.name] = place
 
@@ -148,15 +154,16 @@ class FrontPorts:
             self._report.add(place, what, _OWN_PATHS)
         self._files[normal] = (port, place)
 
-    def _add_interface(self, port: Port, name: str, place: Place) -> None:
-        if name in self._interfaces:
-            owner, at = self._interfaces[name]
+    def _add_interface(self, port: Port, machine: str, place: Place) -> None:
+        name = interface_of(port)
+        if (machine, name) in self._interfaces:
+            owner, at = self._interfaces[machine, name]
             what = f"interface {name} is also port {owner.number}'s on line {at.line}"
             self._report.add(place, what, _OWN_PATHS)
-        self._interfaces[name] = (port, place)
+        self._interfaces[machine, name] = (port, place)
 
 
-def read(section: Section, ports: FrontPorts, engine: str) -> None:
+def read(section: Section, ports: FrontPorts, engine: Engine) -> None:
     """The ``ports`` field of ``engine``, added to ``ports``; problems go to the section's report."""
     found = len(section.report.problems)
     before = len(ports.all)
@@ -172,7 +179,7 @@ def read(section: Section, ports: FrontPorts, engine: str) -> None:
         ports.incomplete = True
 
 
-def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
+def _read_entry(entry: Section, ports: FrontPorts, engine: Engine) -> None:
     report = entry.report
     field = "numbers" if entry.has("numbers") else "number"
     if entry.has("number") and field == "numbers":
@@ -198,7 +205,8 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: str) -> None:
     for number in ports.free(numbers, entry.own_place):
         own_name = base if len(numbers) == 1 else f"{base}{number}"
         own_path = None if path is None else path.replace(_NUMBER, str(number))
-        ports.add(Port(number, own_name, transport, own_path, engine, impairment), entry.own_place)
+        port = Port(number, own_name, transport, own_path, engine.name, impairment)
+        ports.add(port, entry.own_place, engine.machine)
 
 
 def _front_ports(text: str) -> range:

@@ -17,9 +17,9 @@ from olafctl.daemon.api import olaf_pb2, schema
 from olafctl.daemon.api.calls import Owned
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server
-from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.notices import Notices
+from olafctl.machines.certificates import issue
 from olafctl.membership.operations import Operations
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode

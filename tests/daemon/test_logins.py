@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from olafctl.daemon import certificates
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server
-from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate.metrics import Metrics
+from olafctl.machines import certificates
+from olafctl.machines.certificates import issue
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.address import Tls
 from tests.daemon.test_api import TOKEN, owned

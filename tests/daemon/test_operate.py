@@ -25,11 +25,11 @@ from olafctl.daemon.ages import KNOWN_SECONDS, Reported
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import HEALTH, Server
-from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate import systemd
 from olafctl.daemon.operate.metrics import Metrics, send_probability
 from olafctl.daemon.operate.web import Web
+from olafctl.machines.certificates import issue
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal

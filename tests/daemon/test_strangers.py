@@ -12,8 +12,8 @@ import pytest
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.schema import CALLS
 from olafctl.daemon.api.server import Server
-from olafctl.daemon.certificates import issue
 from olafctl.daemon.controller import Controller
+from olafctl.machines.certificates import issue
 from olafctl.network import interfaces
 from olafswitch.p4runtime.address import Tls
 from tests.daemon.conftest import held

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.daemon.certificates import issue
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import EtcdStore, leader_key
 from olafctl.daemon.leadership import Alone, NotLeader
+from olafctl.machines.certificates import issue
 from olafctl.membership.interface import Compacted, Event, MembershipStore, Rows
 from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore

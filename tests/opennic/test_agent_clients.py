@@ -10,7 +10,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from olafctl.daemon.certificates import issue
+from olafctl.machines.certificates import issue
 from olafctl.targets.opennic.card import Card
 from olafctl.targets.opennic.host import HostFunction
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE

@@ -30,7 +30,8 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from olafswitch.p4runtime.entities import TableEntry
-from olafswitch.ports.host import HostPort, open_host_port
+from olafswitch.ports.host import HostPort
+from olafswitch.ports.transport import Transport
 
 DEADLINE = 60.0
 """Seconds after which something that must happen is taken not to."""
@@ -59,7 +60,9 @@ class Live:
 
     def __post_init__(self) -> None:
         self._hosts: dict[int, HostPort] = {
-            attachment.number: open_host_port(attachment) for attachment in self.running.attachments
+            attachment.number: self.running.host_port(attachment.number)
+            for attachment in self.running.attachments
+            if attachment.transport is not Transport.NIC
         }
         self._inbox: Arrivals = {number: [] for number in self._hosts}
         self._nonces = itertools.count(time.time_ns())

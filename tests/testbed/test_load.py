@@ -65,6 +65,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "staleness_root": None,
         "address": None,
         "name": "engine",
+        "machine": "",
     }
     server = bed.parameter_servers[0]
     assert (server.name, server.mac, server.udp_port) == ("ps", "02:00:0a:00:00:fe", 20300)

@@ -96,7 +96,7 @@ TABLE = [
         "beats: 24",
         "colour: red",
         "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
-        "beats, indices, mode, output_rate, reward_threshold, slots, staleness_root)",
+        "beats, indices, machine, mode, output_rate, reward_threshold, slots, staleness_root)",
     ),
     changed(
         "misspelt-worker-key",

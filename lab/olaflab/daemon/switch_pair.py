@@ -25,7 +25,8 @@ from olafctl.wire.layouts import QUEUE_PORT
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.ports.attachment import Attachment
-from olafswitch.ports.host import UnixHostPort
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort, UnixHostPort
 
 
 class PairRegisters:
@@ -37,6 +38,9 @@ class PairRegisters:
         """With their first and last index, in order."""
         self._values: dict[str, int] = {}
         self.permit: Callable[[], None] = lambda: None
+
+    def elect(self, election_id: int) -> None:
+        pass  # nobody else is there
 
     def read(self, name: str) -> int:
         return self._values.get(name, 0)
@@ -72,6 +76,12 @@ class RunningPair:
 
     def alive(self) -> bool:
         return True
+
+    def host_port(self, number: int) -> HostPort:
+        raise OlafError(Problem("two switches without a queue have no front ports"))
+
+    def listen(self, number: int) -> Listener:
+        raise OlafError(Problem("two switches without a queue have no front ports"))
 
     def logs(self) -> Sequence[Path]:
         return ()

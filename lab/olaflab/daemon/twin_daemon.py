@@ -4,6 +4,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from olafctl.daemon.daemon import serving
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster, Row
 from olafctl.targets import queue_process, testbeds
+from olafctl.targets.control import ask
 from olafctl.targets.interface import Device, Registers, Running
 from olafctl.testbed.model import Testbed
 from olafswitch import main_thread
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort
 
 TESTBED = "testbed.yaml"
 P4RUNTIME = "p4runtime.relay"
@@ -32,12 +36,18 @@ class Relayed:
         self.devices: Sequence[Device] = [replace(device, address=address) for device in running.devices]
         self.attachments: Sequence[Attachment] = running.attachments
         self.queues: Mapping[str, Registers] = {
-            engine.name: queue_process.SocketRegisters(place / QUEUE, engine.name)
+            engine.name: queue_process.SocketRegisters(partial(ask, place / QUEUE), engine.name)
             for engine in testbed.engines
         }
 
     def alive(self) -> bool:
         return self._running.alive()
+
+    def host_port(self, number: int) -> HostPort:
+        return self._running.host_port(number)
+
+    def listen(self, number: int) -> Listener:
+        return self._running.listen(number)
 
     def logs(self) -> Sequence[Path]:
         return self._running.logs()

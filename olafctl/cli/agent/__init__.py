@@ -1,10 +1,62 @@
-"""``olafctl agent``: P4Runtime agents of hardware, one file each."""
+"""``olafctl agent``: the agent of a machine; and P4Runtime agents of hardware, one file each."""
+
+import sys
+from pathlib import Path
 
 import click
 
 from olafswitch.console.group import VerbGroup
 
+_FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
-@click.group(cls=VerbGroup, package="olafctl.cli.agent")
-def command() -> None:
-    """Serve P4Runtime for hardware in this host."""
+
+@click.group(cls=VerbGroup, package="olafctl.cli.agent", invoke_without_command=True)
+@click.option("--listen", metavar="HOST:PORT", help="Where controllers and operators reach it.")
+@click.option("--tls-cert", type=_FILE, help="PEM certificate: olafctl certs FOLDER NAME --host HOST.")
+@click.option("--tls-key", type=_FILE, help="PEM key of the certificate.")
+@click.option("--tls-ca", type=_FILE, help="PEM authority that clients' certificates must be of.")
+@click.option(
+    "--systemd-unit", is_flag=True, help="Print a systemd unit that starts this very command, and end."
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    listen: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
+    systemd_unit: bool,
+) -> None:
+    """Serve this machine to the controllers of deployments whose testbeds name it.
+
+    It builds, starts, finds and ends the engines of this machine, and forwards their P4Runtime, registers,
+    logs and captures. Engines go on when it ends; started again, it finds them.
+
+    \b
+      olafctl certs certs rack1 --host 192.0.2.7
+      olafctl agent --listen 192.0.2.7:9700 --tls-cert certs/rack1.pem \\
+          --tls-key certs/rack1.key --tls-ca certs/ca.pem
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if systemd_unit:
+        from olafctl.daemon.operate import systemd
+
+        click.echo(systemd.unit("olaf-machine.service.j2", sys.argv[1:]), nl=False)
+        return
+    if listen is None or tls_cert is None or tls_key is None or tls_ca is None:
+        raise click.UsageError(
+            "give --listen, --tls-cert, --tls-key and --tls-ca; or a card's agent: opennic"
+        )
+    from olafctl.agent.server import Server
+    from olafctl.daemon.operate import systemd
+    from olafswitch import main_thread
+    from olafswitch.p4runtime.address import Tls
+
+    server = Server(listen, Tls(tls_cert, tls_key, tls_ca))
+
+    def ready() -> None:
+        click.echo(f"serving this machine at {server.address}")
+        systemd.notify("READY=1")
+
+    main_thread.serve(ready, server.close)

@@ -7,8 +7,8 @@ from typing import Any
 
 import grpc
 
-from olafctl.daemon import credentials
 from olafctl.daemon.etcd import etcd_pb2
+from olafctl.machines import credentials
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 

@@ -1,6 +1,7 @@
 """A card's agent that runs, seen from another process through its control socket."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ class RunningCard(RunningProcess):
         """Raises OlafError when the agent in ``state`` does not answer."""
         super().__init__(state, recorded)
         self._logs = logs
-        self.queues = {engine: SocketRegisters(self._socket, ONLY)}
+        self.queues = {engine: SocketRegisters(partial(ask, self._socket), ONLY)}
 
     def alive(self) -> bool:
         """Whether the agent answers and the card answers it."""

@@ -6,7 +6,7 @@ import os
 import socket
 import ssl
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import SOCK_STREAM
@@ -63,6 +63,20 @@ class Tls:
         else:
             return
         _log.warning("%s: %s: no client will trust it (make another)", self.certificate, what)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a client shows to a server beyond this machine: PEM, and metadata of each call."""
+
+    ca: bytes
+    key: bytes = field(repr=False)
+    certificate: bytes
+    metadata: tuple[tuple[str, str], ...] = ()
+
+    def credentials(self) -> Any:
+        """As gRPC takes them."""
+        return grpc.ssl_channel_credentials(self.ca, self.key, self.certificate)
 
 
 def runtime_folder() -> Path:

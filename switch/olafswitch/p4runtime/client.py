@@ -21,6 +21,13 @@ _OPTIONS = [
     ("grpc.absolute_max_metadata_size", 32 << 20),
     ("grpc.enable_http_proxy", 0),
 ]
+_FAR = [
+    # A server that was started again is found within a second, one behind a cut cable is given up.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+]
 _STREAM_KINDS = ("arbitration", "packet", "digest", "idle_timeout_notification", "error", "unknown")
 _MAX_QUEUED = 4096  # of each kind of stream message that was not fetched yet
 
@@ -38,7 +45,7 @@ class Client:
     """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
 
     Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
-    for the connection and for every call. Raises StreamEnded.
+    for the connection and for every call. ``access``: through TLS. Raises StreamEnded.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class Client:
         election_id: tuple[int, int] | None,
         timeout: float,
         role: str = "",
+        access: addresses.Access | None = None,
     ) -> None:
         self.device_id = device_id
         self.election_id = election_id or (0, 0)
@@ -59,8 +67,11 @@ class Client:
         except OSError as error:
             raise StreamEnded("UNAVAILABLE", f"{address}: {error.strerror}") from None
         program = ("grpc.primary_user_agent", f"olafswitch pid {os.getpid()}")
-        self._channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
-        self.stub = p4runtime_stub(self._channel, timeout)
+        if access is None:
+            self._channel = grpc.insecure_channel(name, options=[*_OPTIONS, program])
+        else:
+            self._channel = grpc.secure_channel(name, access.credentials(), [*_OPTIONS, *_FAR, program])
+        self.stub = p4runtime_stub(self._channel, timeout, access.metadata if access else ())
         self.ended: StreamEnded | None = None
         self.arbitration: Any = None
         self.changed = threading.Condition()

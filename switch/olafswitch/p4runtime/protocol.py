@@ -6,6 +6,7 @@ descriptor as one literal, of which the message classes here are made.
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module, util
 from pathlib import Path
@@ -32,8 +33,10 @@ def parse(kind: Any, data: bytes) -> Any:
         raise Malformed(f"not a {kind.DESCRIPTOR.name}: {error}") from None
 
 
-def p4runtime_stub(channel: Any, timeout: float | None = None) -> Any:
-    """The calls of P4Runtime over a gRPC channel, by their names.
+def p4runtime_stub(
+    channel: Any, timeout: float | None = None, metadata: Sequence[tuple[str, str]] = ()
+) -> Any:
+    """The calls of P4Runtime over a gRPC channel, by their names, each with ``metadata``.
 
     Those that end have ``timeout`` seconds for it where they are not given another time.
     """
@@ -46,7 +49,8 @@ def p4runtime_stub(channel: Any, timeout: float | None = None) -> Any:
             request_serializer=message_factory.GetMessageClass(method.input_type).SerializeToString,
             response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
         )
-        setattr(calls, method.name, call if method.client_streaming else partial(call, timeout=timeout))
+        bounds = {} if method.client_streaming else {"timeout": timeout}
+        setattr(calls, method.name, partial(call, metadata=metadata or None, **bounds))
     return calls
 
 

@@ -19,6 +19,7 @@ from google.protobuf import text_format
 
 from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import bytestrings, messages
+from olafswitch.p4runtime.address import Access
 from olafswitch.p4runtime.client import Client, StreamEnded
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.entities import (
@@ -80,8 +81,9 @@ class Session(Reader):
         name: str = "",
         timeout: float = 10.0,
         role: str = "",
+        access: Access | None = None,
     ) -> "Session":
-        """Open the stream and arbitrate; ``address`` is host:port or unix:path.
+        """Open the stream and arbitrate; ``address`` is host:port (through TLS with ``access``) or unix:path.
 
         ``election_id`` is up to 128 bits; None asks for a backup that never becomes primary. Whether
         this session is primary says :attr:`is_primary`, among those of its ``role``. ``timeout`` in seconds
@@ -90,7 +92,7 @@ class Session(Reader):
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
         try:
-            client = Client(device_id, address, _halves(election_id), timeout, role)
+            client = Client(device_id, address, _halves(election_id), timeout, role, access)
         except StreamEnded as error:
             raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
         return cls(client, where)

@@ -12,6 +12,8 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
 from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort
 
 
 @dataclass
@@ -36,12 +38,21 @@ class StandIn:
         self._first = {cluster.name: cluster.first for cluster in testbed.clusters}
         self._settings = [IndexSettings()] * testbed.root.indices
 
+    def elect(self, election_id: int) -> None:
+        pass  # nobody else is there
+
     @property
     def queues(self) -> Mapping[str, Registers]:
         return {"engine": self}
 
     def alive(self) -> bool:
         return True
+
+    def host_port(self, number: int) -> HostPort:
+        raise AssertionError("it has no ports")
+
+    def listen(self, number: int) -> Listener:
+        raise AssertionError("it has no ports")
 
     def logs(self) -> Sequence[Path]:
         return ()

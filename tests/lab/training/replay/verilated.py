@@ -26,6 +26,9 @@ class _Registers:
         self.read_all = registers.read_all
         self.configure, self.command = registers.configure, registers.command
 
+    def elect(self, election_id: int) -> None:
+        pass  # nobody else is there
+
     def settings(self) -> Ranges:
         return of_all(self._registers)
 

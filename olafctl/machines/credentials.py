@@ -1,11 +1,15 @@
-"""Channels of a client of the daemon, or of etcd: in clear, or for TLS with a folder of PEM files."""
+"""Channels of a client of the daemon, of an agent, or of etcd: in clear, or for TLS with a folder of PEM
+files."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import grpc
 
+from olafctl.machines.trouble import CERTIFICATES
 from olafswitch.errors import BadInput, Problem
+from olafswitch.p4runtime.address import Access
 
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
@@ -25,9 +29,21 @@ def channel(address: str, credentials: Any, *options: tuple[str, Any]) -> Any:
 
 def client(folder: Path) -> Any:
     """``ca.pem``, ``client.pem`` and ``client.key`` of ``folder``, as gRPC takes them. Raises BadInput."""
+    return access(folder).credentials()
+
+
+def access(folder: Path | None = None) -> Access:
+    """What a client shows that has its certificate in ``folder``, else in ``$OLAF_CERTS``. Raises
+    BadInput."""
+    if folder is None:
+        if not (given := os.environ.get(CERTIFICATES)):
+            what = "machines are reached with a client's certificate"
+            remedy = f"set {CERTIFICATES} to its folder: olafctl certs FOLDER client --role operator"
+            raise BadInput(Problem(what, CERTIFICATES, remedy))
+        folder = Path(given)
     try:
         ca, key, chain = ((folder / name).read_bytes() for name in ("ca.pem", "client.key", "client.pem"))
     except OSError as error:
         remedy = "put ca.pem, client.pem and client.key there"
         raise BadInput(Problem(f"cannot be used: {error.strerror}", str(folder), remedy)) from None
-    return grpc.ssl_channel_credentials(ca, key, chain)
+    return Access(ca, key, chain)

@@ -1,4 +1,5 @@
-"""A certificate authority for the daemon's API, and pairs of it for the server and for clients."""
+"""A certificate authority for daemons and agents, and pairs of it for servers and for clients, each of which
+has a role."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -17,11 +18,12 @@ _AUTHORITY_DAYS = 3650
 CA, CA_KEY = "ca.pem", "ca.key"
 
 
-def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Path]:
+def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, role: str = "operator") -> list[Path]:
     """``NAME.pem`` and ``NAME.key`` in ``folder``, signed by its authority, which is made if missing.
 
-    With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's. Raises
-    BadInput when there is such a pair already or the name is a path, OlafError when a file cannot be used.
+    With ``hosts`` (names and addresses it answers at) the pair is a server's, without a client's, which may
+    do what ``role`` may. Raises BadInput when there is such a pair already or the name is a path, OlafError
+    when a file cannot be used.
     """
     if not name or Path(name).name != name:
         raise BadInput(Problem(f"{name!r} is not a file name", "NAME", "write it without a folder"))
@@ -39,7 +41,8 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Pa
             raise ValueError("is not an elliptic-curve key")
         key = ec.generate_private_key(ec.SECP256R1())
         usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
-        builder = _certificate(name, authority.subject, key.public_key(), days)
+        subject = _named(name, "" if hosts else role)
+        builder = _certificate(subject, authority.subject, key.public_key(), days)
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
         if hosts:
@@ -54,18 +57,18 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> list[Pa
 def _make_authority(folder: Path, days: int) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named("Olaf daemon authority")
-    builder = _certificate("Olaf daemon authority", subject, key.public_key(), days)
+    builder = _certificate(subject, subject, key.public_key(), days)
     builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
     _write([folder / CA, folder / CA_KEY], builder.sign(key, hashes.SHA256()), key)
 
 
 def _certificate(
-    name: str, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
-        .subject_name(_named(name))
+        .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
@@ -74,8 +77,16 @@ def _certificate(
     )
 
 
-def _named(name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+def role_of(certificate: bytes) -> str:
+    """The role that a PEM certificate names; empty for none."""
+    subject = x509.load_pem_x509_certificate(certificate).subject
+    named = subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
+    return str(named[0].value) if len(named) == 1 else ""
+
+
+def _named(name: str, role: str = "") -> x509.Name:
+    unit = [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, role)] if role else []
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name), *unit])
 
 
 def _host(text: str) -> x509.GeneralName:

@@ -1,0 +1,64 @@
+"""Frames of front ports here, and lines of logs, as streams."""
+
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from olafctl.control import logs
+from olafctl.control.store import Store
+from olafctl.machines.client import SEEN
+from olafswitch.errors import OlafError
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort
+
+_LOOK_AGAIN = 0.5
+"""Seconds after which it is looked whether the caller is still there, where nothing wakes."""
+
+
+def exchanged(port: HostPort, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    """Send what the caller sends; first an empty frame, then what arrives. Raises OlafError."""
+
+    def send() -> None:
+        with suppress(grpc.RpcError, OlafError):
+            for frame in requests:
+                port.send(frame)
+
+    with closing(port):
+        yield b""
+        threading.Thread(target=send, name="frames", daemon=True).start()
+        while context.is_active():
+            if (frame := port.receive(_LOOK_AGAIN)) is not None:
+                yield frame
+
+
+def captured(listener: Listener, context: Any) -> Iterator[bytes]:
+    """First an empty message: the port is listened at. Then each frame behind its :data:`SEEN`."""
+    ended, ending = socket.socketpair()
+    with closing(listener), ended, ending:
+        yield b""
+        if not context.add_callback(lambda: _wake(ending)):
+            return
+        waiting = select.poll()
+        for each in (listener, ended):
+            waiting.register(each, select.POLLIN)
+        while context.is_active():
+            waiting.poll(_LOOK_AGAIN * 1000)
+            for seen in listener.seen():
+                yield SEEN.pack(seen.when, listener.lost(), seen.outbound) + seen.frame
+
+
+def followed(folder: Path, active: Callable[[], bool]) -> Iterator[dict[str, str]]:
+    """The lines of all logs as they are written, while ``active``."""
+    for path, line in logs.follow(logs.paths_of(Store(folder)), active):
+        yield {"log": path.name, "line": line}
+
+
+def _wake(ending: socket.socket) -> None:
+    with suppress(OSError):
+        ending.send(b"\0")

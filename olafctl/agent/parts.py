@@ -1,0 +1,224 @@
+"""What a machine's agent does for a deployment: its share of the testbed, in a folder of the agent's own.
+
+The folder says what was started, as a deployment's does. Nothing else is kept: what runs is looked for each
+time.
+"""
+
+import base64
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from olafctl import __version__, quantities
+from olafctl.control import logs
+from olafctl.control.locks import CHANGE, held
+from olafctl.control.status import processes_of
+from olafctl.control.store import Record, Role, Store
+from olafctl.control.wanted import Wanted, check_startable, ports_lost, prepare, reusable, start, target_of
+from olafctl.machines.calls import READS
+from olafctl.network import nic
+from olafctl.targets import deployment, processes, registry, testbeds
+from olafctl.targets.control import ask
+from olafctl.targets.interface import Progress, Running
+from olafctl.targets.queue_process import SOCKET
+from olafctl.testbed.machines import share
+from olafctl.testbed.model import Testbed
+from olafctl.testbed.ports import interface_of
+from olafctl.wire.layouts import BEAT_BYTES
+from olafswitch import cache, paths
+from olafswitch.errors import BadInput, MissingTool, OlafError, Problem
+from olafswitch.ports.transport import Transport
+
+Json = dict[str, Any]
+_MOST_LINES = 10_000
+_ETHERNET = 14
+
+
+def home() -> Path:
+    """The folder of everything that the agent of this user's machine runs."""
+    return paths.state() / ".agent"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A deployment's share on this machine."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for what is no deployment's name, such as a path."""
+        try:
+            quantities.name(self.name)
+        except quantities.Unreadable:
+            raise BadInput(Problem("is not a deployment's name", quantities.brief(self.name))) from None
+
+    @property
+    def folder(self) -> Path:
+        return home() / self.name
+
+    def problems(self, testbed: str, machine: str) -> list[Json]:
+        """Why it could not start here."""
+        bed = self._share(testbed, machine)
+        try:
+            found = list(target_of(bed).problems(bed, self.folder))
+        except MissingTool as error:
+            found = list(error.problems)
+        return [vars(problem) for problem in (*found, *_short_cables(bed))]
+
+    def prepare(self, testbed: str, machine: str, progress: Progress) -> Json:
+        """Build it, unless that was done. Raises OlafError."""
+        build = prepare(self._share(testbed, machine), self.folder, progress).build
+        return {"key": build.key, "fresh": build.fresh}
+
+    def start(self, testbed: str, machine: str, progress: Progress) -> Json:
+        """Bring it up in place of what runs; what fits is left as it is. Raises OlafError."""
+        bed = self._share(testbed, machine)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with held(self.folder, CHANGE):
+            wanted = prepare(bed, self.folder, progress)
+            store = Store(self.folder)
+            running = reusable(wanted, store, partial(share, machine=machine))
+            if running is None:
+                check_startable(wanted.target, bed, self.folder)
+                store.put(Role.WANTED, self._record(wanted))
+                progress("starting")
+                running = start(wanted, progress)
+                store.confirm()
+            return self._described(running)
+
+    def find(self) -> Json | None:
+        """What runs, and how its processes are; None where nothing was ever started."""
+        running = self.running()
+        return None if running is None and not self.folder.exists() else self._described(running)
+
+    def running(self) -> Running | None:
+        """What runs, if it answers."""
+        with suppress(OlafError):
+            record = Store(self.folder).record(Role.RUNNING)
+            if record is not None and not processes.stopped(self.folder):
+                bed = share(testbeds.load(record.source, record.testbed), record.source.stem)
+                return registry.get(record.target).find(bed, self.folder)
+        return None
+
+    def stop(self) -> None:
+        """End it, and remove everything of it. Raises OlafError."""
+        if not self.folder.exists():
+            return
+        with held(self.folder, CHANGE):
+            for name in registry.names():
+                registry.get(name).stop(self.folder)
+            shutil.rmtree(self.folder)
+
+    def ask(self, request: Json, *, reads: bool) -> Any:
+        """The answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
+        fields = dict(request)
+        name = str(fields.pop("do", ""))
+        if reads and name not in READS:
+            raise BadInput(
+                Problem(f"a reader may not {name[:40]}", self.name, "use a controller's certificate")
+            )
+        if name == "replay":
+            raise BadInput(Problem("engines on several machines share no virtual time", self.name))
+        return ask(self.folder / SOCKET, name, **fields)
+
+    def pipeline(self, digest: str) -> str:
+        """A P4Info or device_config of what runs, by its digest. Raises BadInput."""
+        running = self.running()
+        for device in running.devices if running else ():
+            for path in (device.p4info, device.config):
+                data = path.read_bytes()
+                if cache.digest([data]) == digest:
+                    return base64.b64encode(data).decode()
+        raise BadInput(Problem("no device has that pipeline", self.name, "deploy again"))
+
+    def logs(self, lines: int) -> list[Json]:
+        """The last lines of each log."""
+        found = logs.paths_of(Store(self.folder)) if self.folder.exists() else []
+        return [
+            {"log": path.name, "lines": list(logs.last_lines(path, min(lines, _MOST_LINES)))}
+            for path in found
+        ]
+
+    def address_of(self, device: int) -> str:
+        """Where a device's P4Runtime is. Raises BadInput."""
+        for each in ask(self.folder / SOCKET, "devices"):
+            if each["device_id"] == device:
+                return str(each["address"])
+        raise BadInput(Problem(f"device {device} does not run", self.name))
+
+    def _share(self, testbed: str, machine: str) -> Testbed:
+        """Checked as any testbed; its relative paths are below this folder. Raises BadInput."""
+        bed = testbeds.load(self.folder / f"{machine}.yaml", testbed)
+        if bed.name != self.name:
+            raise BadInput(Problem(f"is the testbed of {bed.name}", self.name))
+        mine = share(bed, machine)
+        if not mine.engines:
+            raise BadInput(Problem(f"the testbed has no engine on {machine}", self.name))
+        return mine
+
+    def _record(self, wanted: Wanted) -> Record:
+        return Record(
+            wanted.testbed.text, wanted.testbed.source.resolve(), wanted.target.name, wanted.build.key
+        )
+
+    def _described(self, running: Running | None) -> Json:
+        """``devices``, each with its pipeline's digests; ``queues`` by the names that the process knows;
+        ``attachments``; how its processes are."""
+        devices = [
+            {
+                "device_id": each.device_id,
+                "p4info": cache.digest([each.p4info]),
+                "config": cache.digest([each.config]),
+            }
+            for each in (running.devices if running else ())
+        ]
+        recorded = deployment.load(self.folder)
+        return {
+            "alive": running is not None and running.alive(),
+            "devices": devices,
+            "queues": list(running.queues) if running else [],
+            "attachments": [vars(each) for each in (running.attachments if running else ())],
+            "lost": [
+                f"port {each.number} ({each.transport} {each.outer.path})" for each in ports_lost(self.folder)
+            ],
+            "stopped": list(processes.stopped(self.folder)),
+            "died": list(processes.died(self.folder)),
+            "processes": processes_of(self.folder),
+            "target": recorded.target if recorded else None,
+        }
+
+
+def known() -> Sequence[str]:
+    """The deployments that have a share here."""
+    return sorted(folder.name for folder in home().glob("*") if folder.is_dir())
+
+
+def about() -> Json:
+    """This machine and its agent."""
+    return {
+        "version": __version__,
+        "deployments": list(islice(known(), 1000)),
+        "processors": psutil.cpu_count(),
+    }
+
+
+def _short_cables(bed: Testbed) -> Sequence[Problem]:
+    """The interfaces between engines that take no frame of a whole slot."""
+    longest = max(engine.beats for engine in bed.engines) * BEAT_BYTES
+    found = []
+    for port in bed.ports:
+        if port.transport is not Transport.NIC:
+            continue
+        name, mtu = interface_of(port), nic.mtu(interface_of(port))
+        if mtu is not None and mtu + _ETHERNET < longest:
+            what = f"{name} takes {mtu} bytes, updates have up to {longest - _ETHERNET}"
+            remedy = f"ip link set dev {name} mtu {longest - _ETHERNET}"
+            found.append(Problem(what, f"{bed.name}: port {port.number}", remedy))
+    return found

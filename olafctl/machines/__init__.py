@@ -1,0 +1,2 @@
+"""Engines on other machines: a deployment's machines as one target, each reached through its agent, and the
+certificates that both sides show."""

@@ -1,0 +1,231 @@
+"""A client of a machine's agent: calls by name, problems as errors for people, frames of its front ports."""
+
+import json
+import queue
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import grpc
+
+from olafctl import __version__
+from olafctl.machines import credentials, trouble
+from olafctl.machines.calls import DEPLOYMENT, LONGEST, PORT, PROBLEMS, SERVICE, VERSION
+from olafctl.testbed.model import Machine
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime.address import Access
+from olafswitch.ports.capture import Seen
+
+SEEN = struct.Struct("!QQ?")
+"""In front of a captured frame: ns since the epoch, frames lost before it, whether it goes into the
+pipeline."""
+_SECONDS = 20.0
+"""For a call that only looks."""
+_WAITING = 256
+_OPTIONS = (
+    ("grpc.max_send_message_length", LONGEST),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+)
+
+
+class Unreachable(OlafError):
+    """A machine's agent does not answer."""
+
+
+class Agent:
+    """The agent of ``machine``, for one deployment. Calls raise OlafError: the agent's own problems, with the
+    machine's name, or Unreachable."""
+
+    def __init__(self, machine: Machine, deployment: str) -> None:
+        """Raises BadInput without a client's certificate."""
+        self.machine = machine
+        self.access: Access = credentials.access()
+        self._channel = _channel(machine.address, self.access)
+        self._metadata = ((DEPLOYMENT, deployment), (VERSION, __version__))
+
+    def call(
+        self,
+        name: str,
+        /,
+        step: Callable[[Any], None] = lambda _: None,
+        seconds: float | None = _SECONDS,
+        **fields: Any,
+    ) -> Any:
+        """The answer of one call; ``step`` is given what comes before it."""
+        answer: Any = None
+        for message in self._answers(name, seconds, fields):
+            if "value" in message:
+                answer = message["value"]
+            else:
+                step(message["step"])
+        return answer
+
+    def parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
+        """What comes in parts, until it ends or the caller does."""
+        for message in self._answers(name, None, fields):
+            if "step" in message:
+                yield message["step"]
+
+    def ask(self, do: str, /, **fields: Any) -> Any:
+        """As :func:`olafctl.targets.control.ask` of the deployment's process there."""
+        return self.call("Ask", request={**fields, "do": do})
+
+    def frames(self, number: int) -> "DistantPort":
+        """The host side of a front port there."""
+        return DistantPort(self, number)
+
+    def captured(self, number: int) -> "DistantListener":
+        """What passes a front port there."""
+        return DistantListener(self, number)
+
+    def for_device(self, metadata: Mapping[str, str]) -> Access:
+        """What to show where its P4Runtime is forwarded."""
+        return replace(self.access, metadata=(*self._metadata, *metadata.items()))
+
+    def stream(self, name: str, number: int, sent: Iterator[bytes]) -> Any:
+        """A stream of frames at a front port."""
+        call = self._channel.stream_stream(f"/{SERVICE}/{name}")
+        return call(sent, metadata=(*self._metadata, (PORT, str(number))))
+
+    def problem(self, error: Any) -> OlafError:
+        """What a failed call is for people."""
+        named = self.machine.name
+        with suppress(KeyError, ValueError, TypeError):
+            found = json.loads(dict(error.trailing_metadata() or ())[PROBLEMS])
+            problems = [Problem(each["what"], _at(named, each["where"]), each["remedy"]) for each in found]
+            refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
+            return BadInput(*problems) if refused else OlafError(*problems)
+        details = error.details() or error.code().name
+        what, remedy = trouble.of_tls(details, True) or (
+            trouble.reason(details),
+            f"olafctl agent --listen {self.machine.address} starts its agent there",
+        )
+        return Unreachable(
+            Problem(f"machine {named} cannot be reached: {what}", self.machine.address, remedy)
+        )
+
+    def _answers(self, name: str, seconds: float | None, fields: dict[str, Any]) -> Iterator[Any]:
+        call = self._channel.unary_stream(f"/{SERVICE}/{name}")
+        stream = call(json.dumps(fields).encode(), timeout=seconds, metadata=self._metadata)
+        try:
+            for data in stream:
+                yield json.loads(data)
+        except grpc.RpcError as error:
+            raise self.problem(error) from None
+        finally:
+            stream.cancel()
+
+
+class DistantPort:
+    """See :class:`olafswitch.ports.host.HostPort`: of a front port on another machine."""
+
+    def __init__(self, agent: Agent, number: int) -> None:
+        """Raises OlafError when the port is not there."""
+        self._agent = agent
+        self._out: queue.Queue[bytes | None] = queue.Queue(_WAITING)
+        self._in: queue.Queue[bytes | OlafError] = queue.Queue()
+        self._stream = agent.stream("Frames", number, iter(self._out.get, None))
+        threading.Thread(target=self._listen, name=f"port {number}", daemon=True).start()
+        opened = self._in.get()
+        if isinstance(opened, OlafError):
+            raise opened
+
+    def send(self, frame: bytes) -> None:
+        """Send a whole frame, held back while the way there is full."""
+        self._out.put(frame)
+
+    def receive(self, timeout: float) -> bytes | None:
+        """The next frame, or None when none arrives within ``timeout`` seconds. Raises OlafError."""
+        try:
+            found = self._in.get(timeout=max(timeout, 0.0)) if timeout > 0 else self._in.get_nowait()
+        except queue.Empty:
+            return None
+        if isinstance(found, OlafError):
+            raise found
+        return found
+
+    def fileno(self) -> int:
+        """It has none."""
+        return -1
+
+    def close(self) -> None:
+        """End the stream."""
+        self._out.put(None)
+        self._stream.cancel()
+
+    def _listen(self) -> None:
+        """First an empty frame: the port is open."""
+        try:
+            for frame in self._stream:
+                self._in.put(frame)
+        except grpc.RpcError as error:
+            self._in.put(self._agent.problem(error))
+
+
+class DistantListener:
+    """See :class:`olafswitch.ports.capture.Listener`: at a front port on another machine."""
+
+    def __init__(self, agent: Agent, number: int) -> None:
+        """Raises OlafError when the port cannot be listened at."""
+        self._agent, self._lost = agent, 0
+        self._problem: OlafError | None = None
+        self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._stream = agent.stream("Capture", number, iter(()))
+        try:
+            next(self._stream)
+        except grpc.RpcError as error:
+            self._ours.close()
+            self._theirs.close()
+            raise agent.problem(error) from None
+        self._ours.setblocking(False)
+        threading.Thread(target=self._listen, name=f"capture {number}", daemon=True).start()
+
+    def fileno(self) -> int:
+        """Readable when a frame waits."""
+        return self._ours.fileno()
+
+    def seen(self) -> Iterator[Seen]:
+        """Some of the frames that wait. Raises OlafError when the port or the machine is gone."""
+        with suppress(BlockingIOError):
+            for _ in range(_WAITING):
+                data = self._ours.recv(1 << 16)
+                if not data:
+                    raise self._problem or OlafError(Problem("is gone", self._agent.machine.name))
+                when, lost, outbound = SEEN.unpack_from(data)
+                self._lost += lost
+                yield Seen(when, data[SEEN.size :], outbound)
+
+    def lost(self) -> int:
+        """Frames that came faster than they were taken, since the last time."""
+        lost, self._lost = self._lost, 0
+        return lost
+
+    def close(self) -> None:
+        """End the stream."""
+        self._stream.cancel()
+        self._ours.close()
+
+    def _listen(self) -> None:
+        try:
+            with suppress(OSError):  # closed meanwhile
+                for data in self._stream:
+                    self._theirs.send(data)
+        except grpc.RpcError as error:
+            self._problem = self._agent.problem(error)
+        finally:
+            self._theirs.close()
+
+
+@cache
+def _channel(address: str, access: Access) -> Any:
+    return credentials.channel(address, access.credentials(), *_OPTIONS)
+
+
+def _at(machine: str, where: str) -> str:
+    return f"{machine}: {where}" if where else machine

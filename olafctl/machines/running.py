@@ -1,0 +1,117 @@
+"""What runs of a deployment on other machines, as one :class:`olafctl.targets.interface.Running`."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olafctl.machines.calls import DEVICE
+from olafctl.machines.client import Agent
+from olafctl.targets.interface import Device, Registers, TimedFrame, VirtualTime, device_name
+from olafctl.targets.queue_process import SocketRegisters
+from olafctl.targets.rendered import BLOCKS
+from olafctl.testbed.machines import share
+from olafctl.testbed.model import Testbed
+from olafctl.testbed.topology import Topology
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.ports.attachment import Attachment
+from olafswitch.ports.capture import Listener
+from olafswitch.ports.host import HostPort
+from olafswitch.ports.transport import Transport
+
+Found = Mapping[str, Any]
+"""What an agent says of its part, see :func:`olafctl.agent.parts.described`."""
+
+
+class RunningEverywhere:
+    """See :class:`olafctl.targets.interface.Running`."""
+
+    def __init__(
+        self, testbed: Testbed, agents: Mapping[str, Agent], found: Mapping[str, Found], pipelines: Path
+    ) -> None:
+        """``found`` is what the agents say, by machine; ``pipelines`` is the folder with every P4Info and
+        device_config there, by digest."""
+        self._agents, self._found = agents, found
+        machine_of = {engine.name: engine.machine for engine in testbed.engines}
+        engine_at = Topology(testbed).engine_at
+        self._agent_at = {number: agents[machine_of[name]] for number, name in engine_at.items()}
+        devices: dict[str, Device] = {}
+        for name, agent in agents.items():
+            engines = [engine.name for engine in share(testbed, name).engines]
+            called = [device_name(testbed, engine, block) for engine in engines for block in BLOCKS]
+            for device, held in zip(called, found[name]["devices"], strict=True):
+                devices[device] = Device(
+                    device,
+                    held["device_id"],
+                    agent.machine.address,
+                    pipelines / held["p4info"],
+                    pipelines / held["config"],
+                    agent.for_device({DEVICE: str(held["device_id"])}),
+                )
+        order = [device_name(testbed, engine.name, block) for engine in testbed.engines for block in BLOCKS]
+        self.devices: Sequence[Device] = [devices[name] for name in order]
+        self.queues: Mapping[str, Registers] = {
+            engine.name: SocketRegisters(
+                agents[engine.machine].ask, _queue(engine.name, found[engine.machine])
+            )
+            for engine in testbed.engines
+        }
+        ports = [port for part in found.values() for port in part["attachments"]]
+        self.attachments: Sequence[Attachment] = [
+            Attachment(port["number"], Transport(port["transport"]), port["path"], port["namespace"])
+            for port in sorted(ports, key=lambda port: int(port["number"]))
+        ]
+
+    def alive(self) -> bool:
+        """Whether every part answered when it was looked for, and does now, with all of its ports."""
+        try:
+            return all(
+                not self._found[name]["lost"] and agent.call("Find")["alive"]
+                for name, agent in self._agents.items()
+            )
+        except (OlafError, TypeError):
+            return False
+
+    def host_port(self, number: int) -> HostPort:
+        """The host side of a front port. Raises OlafError."""
+        return self._agent(number).frames(number)
+
+    def listen(self, number: int) -> Listener:
+        """Listen at a front port. Raises OlafError, BadInput."""
+        return self._agent(number).captured(number)
+
+    def logs(self) -> Sequence[Path]:
+        """None here: they are with the machines."""
+        return []
+
+    def stats(self) -> dict[str, Any]:
+        """``ports``: by number, of all machines; ``losses``: their sums."""
+        parts = [agent.ask("stats") for agent in self._agents.values()]
+        losses: dict[str, int] = {}
+        for part in parts:
+            for reason, count in part["losses"].items():
+                losses[reason] = losses.get(reason, 0) + count
+        return {"ports": {k: v for part in parts for k, v in part["ports"].items()}, "losses": losses}
+
+    def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
+        """Raises OlafError."""
+        raise _no_virtual_time()
+
+    def virtual_time(self) -> VirtualTime:
+        """Raises OlafError."""
+        raise _no_virtual_time()
+
+    def _agent(self, number: int) -> Agent:
+        if number not in self._agent_at:
+            raise BadInput(Problem(f"front port {number} does not exist"))
+        return self._agent_at[number]
+
+
+def _queue(engine: str, found: Found) -> str:
+    """What the process there calls an engine's queue."""
+    queues = found["queues"]
+    return engine if engine in queues else str(queues[0])
+
+
+def _no_virtual_time() -> OlafError:
+    what = "engines on several machines share no virtual time"
+    return OlafError(Problem(what, "replay", "deploy the testbed without machines, on the twin"))

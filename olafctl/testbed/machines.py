@@ -1,0 +1,95 @@
+"""The ``machines`` section: where engines run, each machine with the address of its agent; and what of a
+testbed one machine has."""
+
+from dataclasses import replace
+
+from olafctl import quantities
+from olafctl.quantities import Unreadable
+from olafctl.testbed.model import Machine, Testbed
+from olafctl.testbed.source import Place, Section
+from olafswitch.errors import BadInput
+from olafswitch.p4runtime import address as addresses
+
+_ADDRESS = "give where its agent listens, such as address: 192.0.2.7:9700"
+
+
+class Machines:
+    """The declared machines. Without any, every engine runs where olafctl does."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Machine, Place]] = {}
+
+    @property
+    def all(self) -> tuple[Machine, ...]:
+        """In the order of the file."""
+        return tuple(machine for machine, _ in self._found.values())
+
+    def read(self, top: Section) -> None:
+        """The ``machines`` field; problems go to its report."""
+        at: dict[str, str] = {}
+        for position, entry in enumerate(top.sections("machines")):
+            name = entry.required("name", quantities.name, f"machine{position}", "such as name: rack1")
+            address = entry.required("address", _address, "", _ADDRESS)
+            entry.close()
+            if name in self._found:
+                what = f"the name {name!r} is already taken on line {self._found[name][1].line}"
+                entry.report.add(entry.place("name"), what, "rename one")
+            elif address and address in at:
+                what = f"{address} is already the address of {at[address]}"
+                entry.report.add(entry.place("address"), what, "each machine has one agent")
+            at.setdefault(address, name)
+            self._found.setdefault(name, (Machine(name, address), entry.own_place))
+
+    def of_engine(self, section: Section) -> str:
+        """The ``machine`` of an engine's section; empty where there are no machines."""
+        if not self._found and not section.has("machine"):
+            return ""
+        names = ", ".join(self._found)
+        return section.required("machine", self._known, "", f"every engine runs on a machine: one of {names}")
+
+    def _known(self, text: str) -> str:
+        if text in self._found:
+            return text
+        known = ", ".join(self._found)
+        remedy = f"one of {known}" if known else "declare it: machines: [{name: …, address: HOST:PORT}]"
+        raise Unreadable(f"machine {quantities.quoted(text)} does not exist", remedy)
+
+
+def _address(text: str) -> str:
+    try:
+        addresses.check_form(text)
+    except BadInput:
+        raise Unreadable(f"{quantities.quoted(text)} is not HOST:PORT", _ADDRESS) from None
+    if addresses.socket_of(text) is not None:
+        raise Unreadable("is a UNIX socket, which no other machine reaches", _ADDRESS)
+    return text
+
+
+def share(testbed: Testbed, machine: str) -> Testbed:
+    """What of ``testbed`` runs on ``machine``: its engines with their ports and the links between them.
+
+    A link to an engine elsewhere is a cable at a network interface here: its port is a front port. Clusters
+    and hosts are left out.
+    """
+    engines = tuple(engine for engine in testbed.engines if engine.machine == machine)
+    names = {engine.name for engine in engines}
+    front = [port for port in testbed.ports if port.engine in names]
+    trunks = [port for port in testbed.trunks if port.engine in names]
+    inside = {port.number for port in (*front, *trunks)}
+    links = tuple(
+        link for link in testbed.links if link.port in inside and (link.peer is None or link.peer in inside)
+    )
+    joined = {number for link in links for number in (link.port, link.peer) if link.peer is not None}
+    cables = [port for port in trunks if port.number not in joined]
+    return replace(
+        testbed,
+        engines=engines,
+        ports=tuple(sorted((*front, *cables), key=lambda port: port.number)),
+        trunks=tuple(port for port in trunks if port.number in joined),
+        links=links,
+        parameter_servers=(),
+        clusters=(),
+        hosts=(),
+        routes=(),
+        machines=(),
+    )
