@@ -124,7 +124,8 @@ def command(
     with serving(sites, place, tls, token, lease, shared, audit_log or audit.default_path(), web) as served:
 
         def announce() -> None:
-            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}; Ctrl-C ends it")
+            page = f", page at {served.page}" if served.page else ""
+            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}{page}; Ctrl-C ends it")
             systemd.notify("READY=1")
 
         main_thread.serve(

@@ -69,7 +69,9 @@ def _serve(client: "Caller", deployment: str, port: int) -> None:
     from olafswitch import main_thread
 
     if not isinstance(client, LocalClient):
-        raise BadInput(Problem("a daemon keeps it", deployment, "start the daemon with --web: it serves the page"))
+        raise BadInput(
+            Problem("a daemon keeps it", deployment, "start the daemon with --web: it serves the page")
+        )
     watched = Unkept(client.store)
     web = Web(Looks(lambda: {deployment: watched}, default_path()), f"127.0.0.1:{port}")
     main_thread.serve(lambda: click.echo(f"{deployment} at http://{web.address}/; Ctrl-C ends it"), web.stop)

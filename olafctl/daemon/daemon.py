@@ -81,7 +81,9 @@ def serving(
             stack.enter_context(noted(site.folder, server.address))
         if web:
             looks = Looks(lambda: {name: Kept(each) for name, each in list(owned.items())}, audit_log)
-            stack.callback(Web(looks, web, tls, token, owned, metrics).stop)
+            served = Web(looks, web, tls, token, owned, metrics)
+            stack.callback(served.stop)
+            server.page = served.address
         yield server
 
 

@@ -307,7 +307,10 @@ class Southbound:
         self.close()
         leadership = self._leadership
         leadership.check()
-        running = self._site.running() or self._site.start(clusters)
+        running = self._site.running()
+        if running is None:
+            running = self._site.start(clusters)
+            self.repaired.append((time.time(), "started again: it did not run"))
         self._sessions = self._open.enter_context(
             devices.controlling(
                 running,

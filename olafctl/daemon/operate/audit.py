@@ -261,7 +261,9 @@ def tail(path: Path, lines: int) -> list[dict[str, Any]]:
         for line in reversed(file.read().splitlines()):
             with suppress(ValueError, AttributeError):
                 fields = json.loads(line)
-                found.append({name: fields.get(name) for name in ("time", "who", "what", "outcome", "request")})
+                found.append(
+                    {name: fields.get(name) for name in ("time", "who", "what", "outcome", "request")}
+                )
             if len(found) == lines:
                 break
     return found

@@ -9,6 +9,7 @@ from olafctl.daemon.operate.metrics import send_probability
 from olafctl.daemon.web.look import Look
 from olafctl.membership.model import Cluster, Member
 from olafctl.membership.objective import Kind, objective
+from olafctl.queue.registers import is_staging
 from olafctl.testbed.graph.svg import svg
 from olafctl.testbed.graph.tree import rates, tree
 from olafswitch.errors import BadInput
@@ -43,7 +44,9 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
     occupancy = {engine: queue["occupancy"] for engine, queue in look.queues.items() if "occupancy" in queue}
     drawn = tree(testbed, flows, occupancy)
     # A worker sends as often as the fullest queue on its way allows.
-    probability = min(map(send_probability, (each for each in look.queues.values() if "slots" in each)), default=None)
+    probability = min(
+        map(send_probability, (each for each in look.queues.values() if "slots" in each)), default=None
+    )
     return {
         "name": testbed.name,
         "target": testbed.target,
@@ -72,7 +75,9 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
 def same(before: Mapping[int, Any], after: Mapping[int, Any]) -> bool:
     """Whether the same ports were counted, by counters that have not begun again."""
     return before.keys() == after.keys() and all(
-        value >= before[port].get(name, 0) for port, counted in after.items() for name, value in counted.items()
+        value >= before[port].get(name, 0)
+        for port, counted in after.items()
+        for name, value in counted.items()
     )
 
 
@@ -81,7 +86,7 @@ def _engine(registers: Mapping[str, int], before: Mapping[str, int], seconds: fl
         return _rate(registers.get(name, 0) - before.get(name, 0), seconds)
 
     return {
-        "registers": registers,
+        "registers": {name: value for name, value in registers.items() if not is_staging(name)},
         "send_probability": send_probability(registers) if "slots" in registers else None,
         "rates": {name: rate(name) for name in ("in_updates", "out_updates", "merged")},
         "drops": [

@@ -14,6 +14,7 @@ from olafctl.control.pipeline import REFUSALS, VNP4_1, WORKERS
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store
 from olafctl.daemon.api.calls import Owned
+from olafctl.membership.interface import HERE
 from olafctl.targets.interface import device_name
 from olafctl.testbed.graph.tree import Counts
 from olafctl.testbed.model import Testbed
@@ -73,11 +74,12 @@ class Kept:
         clusters = controller.look(lambda membership: tuple(membership.snapshot()))
         read = self._read() if known.term else {}
         role = "leads" if known.term else f"follows {known.leader or 'no one at present'}"
+        place = "on this machine" if controller.place == HERE else f"in {controller.place}"
         return Look(
             replace(controller.testbed, clusters=clusters),
             known.ready and bool(read or not known.term),
             known.problem or ("" if read or not known.term else "its devices do not answer"),
-            f"this daemon {role}, term {known.term}; its membership is in {controller.place}",
+            f"this daemon {role}, term {known.term}; its membership is {place}",
             known.revision,
             **read,
             ages=owned.ages.known(),

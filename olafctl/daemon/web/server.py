@@ -130,7 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
             if self.metrics is not None:
                 self.metrics.stranger()
             body = b"needs the daemon's token\n"
-            self._answer(HTTPStatus.UNAUTHORIZED, "text/plain", body, {"WWW-Authenticate": 'Basic realm="olaf"'})
+            self._answer(
+                HTTPStatus.UNAUTHORIZED, "text/plain", body, {"WWW-Authenticate": 'Basic realm="olaf"'}
+            )
             return
         path = self.path.partition("?")[0]
         if path == "/metrics" and self.metrics is not None:

@@ -112,7 +112,8 @@ def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
     for row, port in enumerate(root.sinks):
         there = _Place(_column(column + 1), first + row * _ROW)
         into, out = traffic(port.rates)
-        yield from _link(there.left, there.middle, place.right, place.middle, out, into, root.is_full)
+        full = root.is_full and port.rates is not None and port.rates.bits_out > 0
+        yield from _link(there.left, there.middle, place.right, place.middle, out, into, full)
         yield from _hosts(port, there)
 
 

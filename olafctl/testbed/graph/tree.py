@@ -93,9 +93,7 @@ def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
     return found
 
 
-def tree(
-    testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None
-) -> Node:
+def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None) -> Node:
     """The engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
     ``occupancy`` is that of the engines that answer; None where none is expected to.

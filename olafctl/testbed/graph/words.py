@@ -29,8 +29,9 @@ def about(node: Node) -> str:
     if node.away:
         return "does not answer"
     used = "" if node.occupancy is None else f"{node.occupancy} of "
-    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} out"
-    return f"{used}{node.slots} slots{limit}{', full' if node.is_full else ''}"
+    state = "full" if node.is_full else "out"
+    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} {state}"
+    return f"{used}{node.slots} slots{limit}"
 
 
 def about_cable(cable: Cable) -> str:

@@ -159,7 +159,7 @@ function engine(deployment) {
   const section = find("#engine"), all = deployment.engines ?? {};
   const name = choose(section.querySelector("label"), Object.keys(all)), now = all[name];
   section.querySelector(".columns").hidden = section.querySelector("details").hidden = !now;
-  write(find("#engine-title"), now ? `Engine ${name}` : "Engine: no engine answers");
+  write(find("#engine-title"), now ? "Engine" : "Engine: none answers");
   if (!now) return;
   const registers = now.registers;
   if (!slots.node.parentNode) {
