@@ -7,7 +7,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-SOURCES = ("hdl", "p4src", "templates", "testbeds", "tests/__init__.py", "tests/packets")
+SOURCES = ("docs/threats.md", "hdl", "p4src", "templates", "testbeds", "tests/__init__.py", "tests/packets")
 
 
 class BuildWithSources(build_py):

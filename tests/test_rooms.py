@@ -62,8 +62,12 @@ TEST_LIBRARY = ("frames", "queue", "opennic", "daemon", "pipeline")
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
     "torch": (
-        "olaf.torch", "olaf.distributed", "olaf.policies.optimizing",
-        "olaf.weights.checkpoint", "olaf.weights.modules", "olaf.weights.sglang",
+        "olaf.torch",
+        "olaf.distributed",
+        "olaf.policies.optimizing",
+        "olaf.weights.checkpoint",
+        "olaf.weights.modules",
+        "olaf.weights.sglang",
     ),
     "sglang": ("olaf.weights.sglang",),
     "transformers": ("olaf.weights.trl",),

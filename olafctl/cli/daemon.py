@@ -50,7 +50,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option(
     "--web", default="", metavar="[HOST:]PORT",
-    help="Where to serve /metrics, /healthz and /readyz: at loopback, or beyond it as --listen."
+    help="Where to serve a page that shows what they do (/), /metrics, /healthz and /readyz: at loopback, or"
+         " beyond it as --listen."
          "  [default: nowhere]",
 )  # fmt: skip
 @click.option(
@@ -86,8 +87,8 @@ def command(
     from olafctl.daemon.api.client import default_address
     from olafctl.daemon.daemon import Shared, serving
     from olafctl.daemon.operate import audit, systemd
-    from olafctl.daemon.operate import web as pages
     from olafctl.daemon.site import Deployment
+    from olafctl.daemon.web import server as pages
     from olafctl.targets import testbeds as known
     from olafswitch import main_thread
     from olafswitch.errors import BadInput, Problem
@@ -123,7 +124,8 @@ def command(
     with serving(sites, place, tls, token, lease, shared, audit_log or audit.default_path(), web) as served:
 
         def announce() -> None:
-            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}; Ctrl-C ends it")
+            page = f", page at {served.page}" if served.page else ""
+            click.echo(f"{', '.join(bed.name for bed in beds)} at {served.address}{page}; Ctrl-C ends it")
             systemd.notify("READY=1")
 
         main_thread.serve(

@@ -56,8 +56,8 @@ def command(
     if testbed is not None and deployment is not None:
         raise click.UsageError("give a TESTBED or --deployment, not both")
     bed, running = _found(deployment) if testbed is None else _drawn(testbed)
-    measured = {} if running is None else _measured(running, seconds)
-    root = tree(bed, measured)
+    measured, used = ({}, None) if running is None else _measured(running, seconds)
+    root = tree(bed, measured, used)
     if as_json:
         print_json({"name": bed.name, "running": running is not None, "root": dataclasses.asdict(root)})
         return
@@ -95,13 +95,15 @@ def _drawn(place: str) -> tuple["Testbed", "Running | None"]:
     return _found(testbed.name) if testbed.name in all_names() else (testbed, None)
 
 
-def _measured(running: "Running", seconds: float) -> Mapping[int, "Rates"]:
+def _measured(running: "Running", seconds: float) -> tuple[Mapping[int, "Rates"], Mapping[str, int]]:
+    """Rates by port, and each queue's occupancy."""
     from olafctl.testbed.graph.tree import rates
 
     begin, before = time.monotonic(), _counts(running)
     time.sleep(seconds)
     after = _counts(running)
-    return rates(before, after, time.monotonic() - begin)
+    used = {engine: registers.read("occupancy") for engine, registers in running.queues.items()}
+    return rates(before, after, time.monotonic() - begin), used
 
 
 def _counts(running: "Running") -> dict[int, dict[str, int]]:

@@ -6,8 +6,10 @@ import click
 
 from olafctl.cli.asking import as_dict, connection_options, mode_of
 from olafswitch.console.output import grid, json_option, print_json
+from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
+    from olafctl.cli.asking import Caller
     from olafctl.daemon.api.client import Client
 
 _SHOWN = 30
@@ -19,9 +21,13 @@ _PLAYER = ("cluster", "version", "lag", "slow", "dead")
 @click.option("--every", type=click.FloatRange(0.1), default=1.0, show_default=True, metavar="SECONDS",
               help="Between two looks.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Show it once, and end.")
+@click.option("--web", type=click.IntRange(0, 65535), metavar="PORT",
+              help="Serve it as a page at this port of loopback, where no daemon runs: a daemon has --web.")  # fmt: skip
 @connection_options
 @json_option("Print it once as JSON.")
-def command(client: "Client", deployment: str, every: float, once: bool, as_json: bool) -> None:
+def command(
+    client: "Client", deployment: str, every: float, once: bool, web: int | None, as_json: bool
+) -> None:
     """Show clusters, Age-of-Model and the queue as they change.
 
     With members, P_s and the updates merged, or dropped by cause. P_s is that of workers whose model is as
@@ -36,6 +42,9 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
     from rich.console import Console
     from rich.live import Live
 
+    if web is not None:
+        _serve(client, deployment, web)
+        return
     if as_json:
         print_json([_as_json(each) for each in _read(client, deployment)])
         return
@@ -50,6 +59,24 @@ def command(client: "Client", deployment: str, every: float, once: bool, as_json
             now, at = _read(client, deployment), time.monotonic()
             live.update(_screen(before, now, at - since))
             before, since = now, at
+
+
+def _serve(client: "Caller", deployment: str, port: int) -> None:
+    """Serve the page until Ctrl-C. Raises OlafError."""
+    from olafctl.daemon.local_client import LocalClient
+    from olafctl.daemon.operate.audit import default_path
+    from olafctl.daemon.web.look import Unkept
+    from olafctl.daemon.web.looks import Looks
+    from olafctl.daemon.web.server import Web
+    from olafswitch import main_thread
+
+    if not isinstance(client, LocalClient):
+        raise BadInput(
+            Problem("a daemon keeps it", deployment, "start the daemon with --web: it serves the page")
+        )
+    watched = Unkept(client.store)
+    web = Web(Looks(lambda: {deployment: watched}, default_path()), f"127.0.0.1:{port}")
+    main_thread.serve(lambda: click.echo(f"{deployment} at http://{web.address}/; Ctrl-C ends it"), web.stop)
 
 
 def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:

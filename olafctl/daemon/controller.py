@@ -30,6 +30,7 @@ from olafctl.membership.interface import Event, MembershipStore
 from olafctl.membership.membership import Change, Membership, affected
 from olafctl.membership.model import Cluster, Row
 from olafctl.membership.operations import Operation, Outdated, Planned
+from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.failures import WriteFailed
 
@@ -120,6 +121,16 @@ class Controller:
             what = f"{_WAITING} changes wait already"
             raise Busy(Problem(what, self.name, "try again in a moment")) from None
         return request.answer
+
+    @property
+    def testbed(self) -> Testbed:
+        """The testbed as it was deployed."""
+        return self._site.testbed
+
+    @property
+    def place(self) -> str:
+        """Where the membership is stored."""
+        return self._stored.place
 
     @property
     def waiting(self) -> int:

@@ -18,8 +18,10 @@ from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.daemon.operate.metrics import Metrics
-from olafctl.daemon.operate.web import Web
 from olafctl.daemon.site import Site
+from olafctl.daemon.web.look import Kept
+from olafctl.daemon.web.looks import Looks
+from olafctl.daemon.web.server import Web
 from olafctl.membership.operations import Operations
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.testbed.ground import ground
@@ -57,7 +59,8 @@ def serving(
 
     Members that join by control messages leave after ``lease`` seconds of silence; 0: never. With ``shared``
     other controllers may own the same sites; one of them leads, and the others serve what it stores. Changes
-    that are requested are noted in ``audit_log``; metrics and health are served at ``web``, as HOST:PORT.
+    that are requested are noted in ``audit_log``; metrics, health and the page are served at ``web``, as
+    HOST:PORT.
     Devices are compared with the membership ``check_every`` seconds after the last time.
     """
     with ExitStack() as stack:
@@ -77,7 +80,10 @@ def serving(
         for site in sites:
             stack.enter_context(noted(site.folder, server.address))
         if web:
-            stack.callback(Web(owned, metrics, web, tls, token).stop)
+            looks = Looks(lambda: {name: Kept(each) for name, each in list(owned.items())}, audit_log)
+            served = Web(looks, web, tls, token, owned, metrics)
+            stack.callback(served.stop)
+            server.page = served.address
         yield server
 
 

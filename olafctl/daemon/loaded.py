@@ -52,6 +52,7 @@ class Stored:
         self._name = site.testbed.name
         self._site = site
         self._store = store
+        self.place = store.place
         self._changed = threading.Condition()
         self._inspecting = threading.Lock()
         self.revision = 0

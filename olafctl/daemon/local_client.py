@@ -44,7 +44,7 @@ class LocalClient:
     work on it."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._name = store.folder.name
 
     def call(self, name: str, /, **fields: Any) -> Any:
@@ -101,8 +101,8 @@ class LocalClient:
 
     @contextmanager
     def _owned(self) -> Iterator[Owned]:
-        with closing(Standing(self._store)) as site:
-            store = SqliteStore(self._store.folder)
+        with closing(Standing(self.store)) as site:
+            store = SqliteStore(self.store.folder)
             try:
                 controller = Controller(site, store, Alone(takes_over=False))
             except OlafError:
@@ -117,13 +117,13 @@ class LocalClient:
                 yield Owned(controller, admission, operations, notices, udp_port, controller.close)
 
     def _status(self) -> Status:
-        members.check_here(self._store)
-        testbed, running = find(self._store)
-        stopped = processes.stopped(self._store.folder)
+        members.check_here(self.store)
+        testbed, running = find(self.store)
+        stopped = processes.stopped(self.store.folder)
         ready = running is not None and not stopped and running.alive()
         return Status(
             name=self._name,
-            revision=members.revision(self._store),
+            revision=members.revision(self.store),
             ready=ready,
             problem="" if ready else "; ".join(stopped) or "is not running",
             term=0,
@@ -133,6 +133,6 @@ class LocalClient:
         )
 
     def _queues(self) -> Any:
-        _, running = find_running(self._store)
+        _, running = find_running(self.store)
         queues = {engine: registers.read_all() for engine, registers in running.queues.items()}
         return convert.queues_message(queues, {}, {})

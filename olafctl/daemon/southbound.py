@@ -6,7 +6,8 @@ compared and repaired before the next change. A timer has it compared while chan
 """
 
 import logging
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -54,6 +55,8 @@ class Southbound:
         self._sessions: Mapping[str, Session] = {}
         self._equal = False
         self._check: Check | None = None
+        self.repaired: deque[tuple[float, str]] = deque(maxlen=_SHOWN)
+        """What was made equal last, with the time in s since the epoch."""
 
     @property
     def ready(self) -> bool:
@@ -234,13 +237,21 @@ class Southbound:
                 # A device answers an arbitration after what came before it on the stream.
                 session.elect(session.next_election_id)
 
+    def port_counters(self) -> dict[int, dict[str, int]]:
+        """Frames and bytes each way, by port, of links between engines too. Raises OlafError."""
+        if self._running is None:
+            raise self._unreached()
+        return {int(number): counted for number, counted in self._running.stats().get("ports", {}).items()}
+
     def frames_seen(self) -> dict[int, int]:
         """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
         what all counted. Raises OlafError."""
         seen: Counter[int] = Counter()
         for engine in self._site.testbed.engines:
-            counted = self._sessions[self._device(engine.name, VNP4_1)].direct_counters(WORKERS)
-            for entry, count in counted.items():
+            session = self._sessions.get(self._device(engine.name, VNP4_1))
+            if session is None:
+                raise self._unreached()
+            for entry, count in session.direct_counters(WORKERS).items():
                 if entry.action != ASSIGN:
                     continue
                 seen[_exact(entry.match["worker_addr"])] += count.packets
@@ -273,8 +284,11 @@ class Southbound:
         """Each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
         running = self._running
         if running is None:
-            raise OlafError(Problem("its queue is not reached", self._site.testbed.name))
+            raise self._unreached()
         return running.queues
+
+    def _unreached(self) -> OlafError:
+        return OlafError(Problem("its devices are not reached", self._site.testbed.name))
 
     def _check_answers(self) -> None:
         """Raises OlafError at once where the engine is stopped: calls to its devices would time out."""
@@ -293,7 +307,10 @@ class Southbound:
         self.close()
         leadership = self._leadership
         leadership.check()
-        running = self._site.running() or self._site.start(clusters)
+        running = self._site.running()
+        if running is None:
+            running = self._site.start(clusters)
+            self.repaired.append((time.time(), "started again: it did not run"))
         self._sessions = self._open.enter_context(
             devices.controlling(
                 running,
@@ -306,10 +323,12 @@ class Southbound:
         return running
 
     def _show(self, changes: Plan) -> None:
-        for line in islice(changes.lines(), _SHOWN):
-            _log.info("%s: %s", self._site.testbed.name, line)
+        lines = [*islice(changes.lines(), _SHOWN)]
         if changes.size > _SHOWN:
-            _log.info("%s: and %d more changes", self._site.testbed.name, changes.size - _SHOWN)
+            lines.append(f"and {changes.size - _SHOWN} more changes")
+        for line in lines:
+            self.repaired.append((time.time(), line))
+            _log.info("%s: %s", self._site.testbed.name, line)
 
 
 def _exact(match: Match | int) -> int:

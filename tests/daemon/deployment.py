@@ -43,6 +43,8 @@ class Kept:
     testbed: Testbed
     store: Store
     client: Client
+    page: str
+    """Where it is served, as HOST:PORT."""
 
     def running(self) -> Running:
         _, running = find(self.store)
@@ -51,9 +53,9 @@ class Kept:
 
 
 @contextmanager
-def kept(text: str, target: str, folder: Path) -> Iterator[Kept]:
+def kept(text: str, target: str, folder: Path, **served: Any) -> Iterator[Kept]:
     """The testbed ``text``, whose {target} and {transport} of its ports are filled in, with its state in
-    ``folder``. Skips the test where the target cannot run."""
+    ``folder``; ``served`` is what else :func:`serving` takes. Skips the test where the target cannot run."""
     if missing := registry.get(target).missing():
         pytest.skip(f"the target {target} needs {', '.join(missing)}")
     if target == "bmv2" and (reason := interfaces.why_not()):
@@ -65,8 +67,9 @@ def kept(text: str, target: str, folder: Path) -> Iterator[Kept]:
         store = Store(folder_of(testbed.name))
         site = Deployment(store, testbed, lambda step: None)
         try:
-            with serving([site], f"unix:{folder}/d/olaf.sock") as server, Client(server.address) as client:
-                yield Kept(testbed, store, client)
+            address = f"unix:{folder}/d/olaf.sock"
+            with serving([site], address, **served) as server, Client(server.address) as client:
+                yield Kept(testbed, store, client, server.page)
         finally:
             destroy(store)
 

@@ -28,7 +28,8 @@ from olafctl.daemon.api.server import HEALTH, Server
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate import systemd
 from olafctl.daemon.operate.metrics import Metrics, send_probability
-from olafctl.daemon.operate.web import Web
+from olafctl.daemon.web.looks import Looks
+from olafctl.daemon.web.server import Web
 from olafctl.machines.certificates import issue
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets import processes
@@ -78,6 +79,11 @@ def server(controller: Controller, metrics: Metrics, tmp_path: Path) -> Iterator
 def client(server: Server) -> Iterator[Client]:
     with Client(server.address, timeout=DEADLINE) as connected:
         yield connected
+
+
+def nothing_watched() -> Looks:
+    """For the page, which these tests do not ask for."""
+    return Looks(dict, None)
 
 
 def samples(metrics: Metrics) -> dict[str, dict[tuple[str, ...], float]]:
@@ -162,7 +168,7 @@ def test_health_and_readiness_over_http_and_grpc(
     controller: Controller, client: Client, server: Server, metrics: Metrics, pair: Pair
 ) -> None:
     client.call("CreateCluster", name="red")
-    web = Web(owned(controller), metrics, "127.0.0.1:0")
+    web = Web(nothing_watched(), "127.0.0.1:0", owned=owned(controller), metrics=metrics)
     try:
         with grpc.insecure_channel(server.address) as channel:
             check = channel.unary_unary(f"/{HEALTH}/Check")
@@ -188,13 +194,14 @@ def test_health_and_readiness_over_http_and_grpc(
 def test_beyond_loopback_metrics_need_tls_and_a_token(
     controller: Controller, metrics: Metrics, tmp_path: Path
 ) -> None:
+    looks = nothing_watched()
     with pytest.raises(BadInput, match="add a certificate for TLS"):
-        Web(owned(controller), metrics, "0.0.0.0:0", token=TOKEN)
+        Web(looks, "0.0.0.0:0", token=TOKEN)
     issue(tmp_path, "server", ("127.0.0.1",), 1)
     tls = Tls(tmp_path / "server.pem", tmp_path / "server.key")
     with pytest.raises(BadInput, match="give a token, or a client authority"):
-        Web(owned(controller), metrics, "0.0.0.0:0", tls)
-    web = Web(owned(controller), metrics, "0.0.0.0:0", tls, TOKEN)
+        Web(looks, "0.0.0.0:0", tls)
+    web = Web(looks, "0.0.0.0:0", tls, TOKEN, owned(controller), metrics)
     trusting = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     address = web.address.replace("0.0.0.0", "127.0.0.1")
     host, _, port = address.rpartition(":")

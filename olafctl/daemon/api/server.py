@@ -103,6 +103,8 @@ class Server:
             addresses.claim(path.absolute())
             address = addresses.of_socket(path.absolute())
         self.address = self._listen(address, tls)
+        self.page = ""
+        """HOST:PORT of the page of this process, if it has one."""
         self._server.start()
 
     def stop(self) -> None:

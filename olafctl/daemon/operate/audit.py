@@ -35,6 +35,7 @@ _BATCH = 256
 _PATIENCE = 2.0
 """Seconds within which another process that writes must have written."""
 _LOOK_AGAIN = 0.002
+_LONG_LINE = 4096
 _log = logging.getLogger(__name__)
 _Line = tuple[dict[str, Any], "Future[None]"]
 
@@ -250,6 +251,22 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
     if last:
         what = "lines at its end are missing: the one that was written last is not there"
         raise OlafError(Problem(what, str(path)))
+
+
+def tail(path: Path, lines: int) -> list[dict[str, Any]]:
+    """The last lines of a log, unchecked, the newest first; none where it cannot be read."""
+    found: list[dict[str, Any]] = []
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - lines * _LONG_LINE, 0))
+        for line in reversed(file.read().splitlines()):
+            with suppress(ValueError, AttributeError):
+                fields = json.loads(line)
+                found.append(
+                    {name: fields.get(name) for name in ("time", "who", "what", "outcome", "request")}
+                )
+            if len(found) == lines:
+                break
+    return found
 
 
 def _hash(line: bytes) -> str:

@@ -23,6 +23,9 @@ text { font: 13px Helvetica, Arial, sans-serif; fill: #223; text-anchor: middle 
 .engine { fill: #fbe9d9; stroke: #334; stroke-width: 1.5 }
 .hosts { fill: #f4f6fb; stroke: #334; stroke-width: 1.5 }
 .link { stroke: #334; stroke-width: 1.5; fill: none }
+.full { stroke: #c01f2e; stroke-width: 3 }
+.away { fill: #e6e6e6; stroke-dasharray: 4 3 }
+.used { fill: #b4552d }
 .right { fill: #1f5fa8 }
 .left { fill: #b4552d }"""
 
@@ -84,7 +87,8 @@ def _engine(node: Node, column: int, top: float) -> Iterator[str]:
         assert child.cable is not None
         there = _Place(_column(column - 1), top + _rows(child) * _ROW / 2)
         into, out = traffic(child.cable.rates)
-        yield from _link(there.right, there.middle, place.left, place.middle, out, into)
+        full = child.cable.is_full
+        yield from _link(there.right, there.middle, place.left, place.middle, out, into, full)
         yield _text("small", (there.right + place.left) / 2, there.middle + 29, about_cable(child.cable))
         yield from _engine(child, column - 1, top)
         top += _rows(child) * _ROW
@@ -94,7 +98,11 @@ def _engine(node: Node, column: int, top: float) -> Iterator[str]:
         yield from _link(there.right, there.middle, place.left, place.middle, into, out)
         yield from _hosts(port, there)
         top += _ROW
-    yield from _box("engine", place, node.name, about(node))
+    state = " away" if node.away else " full" if node.is_full else ""
+    yield from _box(f"engine{state}", place, node.name, about(node))
+    if node.occupancy:
+        wide = _BOX * min(node.occupancy / node.slots, 1)
+        yield f'<path class="used" d="M{place.left} {place.middle + 18}h{wide:g}v4h-{wide:g}z"/>'
 
 
 def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
@@ -104,7 +112,8 @@ def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
     for row, port in enumerate(root.sinks):
         there = _Place(_column(column + 1), first + row * _ROW)
         into, out = traffic(port.rates)
-        yield from _link(there.left, there.middle, place.right, place.middle, out, into)
+        full = root.is_full and port.rates is not None and port.rates.bits_out > 0
+        yield from _link(there.left, there.middle, place.right, place.middle, out, into, full)
         yield from _hosts(port, there)
 
 
@@ -116,12 +125,18 @@ def _hosts(port: Behind, place: _Place) -> Iterator[str]:
 
 
 def _link(
-    x: float, y: float, engine_x: float, engine_y: float, rightwards: str, leftwards: str
+    x: float,
+    y: float,
+    engine_x: float,
+    engine_y: float,
+    rightwards: str,
+    leftwards: str,
+    full: bool = False,
 ) -> Iterator[str]:
     """A cable from a box at (x, y) to an engine; what flows is written on the box's own row, where cables of
     one engine are apart."""
     bend = engine_x + (20 if x > engine_x else -20)
-    yield f'<path class="link" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'
+    yield f'<path class="link{" full" if full else ""}" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'
     if rightwards:
         yield _text("small right", (x + bend) / 2, y - 6, f"→ {rightwards}")
         yield _text("small left", (x + bend) / 2, y + 15, f"← {leftwards}")

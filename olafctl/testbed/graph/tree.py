@@ -9,6 +9,8 @@ from olafctl.testbed.topology import Topology
 
 _NAMED = 3
 """Hosts of a port that are named; the others are counted."""
+_FULL = 0.95
+"""Share of a rate from which on it counts as full: counters are read at slightly different times."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Cable:
     rates: Rates | None
     """At the lower engine's port."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether updates take all of it."""
+        return _fills(self.rates.bits_out if self.rates else 0, self.rate)
+
 
 @dataclass(frozen=True)
 class Node:
@@ -55,6 +62,20 @@ class Node:
     children: tuple["Node", ...]
     cable: Cable | None
     """None at the root."""
+    occupancy: int | None = None
+    """Slots that hold updates; None where that is not known."""
+    away: bool = False
+    """Whether it should run and does not answer."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what leaves it takes all of its output rate."""
+        ports = [port.rates for port in self.sinks] if self.cable is None else [self.cable.rates]
+        return _fills(sum(rates.bits_out for rates in ports if rates), self.output_rate)
+
+
+def _fills(bits: float, rate: int | None) -> bool:
+    return rate is not None and bits >= _FULL * rate
 
 
 Counts = Mapping[int, Mapping[str, int]]
@@ -72,8 +93,11 @@ def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
     return found
 
 
-def tree(testbed: Testbed, rates: Mapping[int, Rates]) -> Node:
-    """The engines of ``testbed``, from the root; ports that ``rates`` does not know have none."""
+def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None) -> Node:
+    """The engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
+
+    ``occupancy`` is that of the engines that answer; None where none is expected to.
+    """
     topology = Topology(testbed)
     engines = {engine.name: engine for engine in testbed.engines}
 
@@ -92,6 +116,8 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates]) -> Node:
             sinks=tuple(port for port in ports if root and not port.workers),
             children=tuple(node(engines[child]) for child in topology.children[engine.name]),
             cable=None if root else _cable(topology.up[engine.name], rates),
+            occupancy=None if occupancy is None else occupancy.get(engine.name),
+            away=occupancy is not None and engine.name not in occupancy,
         )
 
     return node(testbed.root)

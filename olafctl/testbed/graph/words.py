@@ -26,13 +26,18 @@ def traffic(rates: Rates | None) -> tuple[str, str]:
 
 def about(node: Node) -> str:
     """An engine's queue."""
-    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} out"
-    return f"{node.slots} slots{limit}"
+    if node.away:
+        return "does not answer"
+    used = "" if node.occupancy is None else f"{node.occupancy} of "
+    state = "full" if node.is_full else "out"
+    limit = "" if node.output_rate is None else f", {quantity(node.output_rate, 'b/s')} {state}"
+    return f"{used}{node.slots} slots{limit}"
 
 
 def about_cable(cable: Cable) -> str:
     """A link's rate and delay."""
     rate = "no limit" if cable.rate is None else quantity(cable.rate, "b/s")
+    rate = f"full: {rate}" if cable.is_full else rate
     for unit, scale in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
         if cable.delay >= scale:
             return f"{rate}, {cable.delay / scale:.3g} {unit}"

@@ -15,7 +15,7 @@ from olafctl.daemon.api import olaf_pb2
 from olaflab.main import olaflab
 from olaflab.site import build, classes, commands, contents, daemon_api, p4runtime
 from olafswitch.errors import OlafError
-from tests.lab.site.chromium import Tab, tab
+from tests.chromium import Tab, tab
 
 PHONE, DESKTOP = 360, 1280
 TOO_WIDE = """[...document.querySelectorAll('html, .page, .main, .content, .article-container, article')]

@@ -1,0 +1,145 @@
+"""What the page shows of one deployment, as JSON: a look, and what has changed since the one before it."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from olafctl.daemon.operate.metrics import send_probability
+from olafctl.daemon.web.look import Look
+from olafctl.membership.model import Cluster, Member
+from olafctl.membership.objective import Kind, objective
+from olafctl.queue.registers import is_staging
+from olafctl.testbed.graph.svg import svg
+from olafctl.testbed.graph.tree import rates, tree
+from olafswitch.errors import BadInput
+
+_DROPS = ("replaced_", "dropped_")
+
+
+class Heard:
+    """When the frames of each member were last seen to grow."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, float | None]] = {}
+
+    def note(self, look: Look) -> None:
+        """What has been heard since the last look."""
+        for address, frames in look.frames.items():
+            before, since = self._seen.get(address, (frames, None))
+            self._seen[address] = frames, since if frames == before else look.at
+
+    def seconds(self, address: str, now: float) -> float | None:
+        """Since an address was heard; None: never while this looked."""
+        _, since = self._seen.get(address, (0, None))
+        return None if since is None else round(now - since, 1)
+
+
+def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
+    """One deployment. Ages are in s; rates are a second's mean since ``before``."""
+    testbed = look.testbed
+    seconds = look.at - before.at if before is not None and look.at > before.at else 0.0
+    earlier = before if before is not None and seconds else look
+    flows = rates(earlier.ports, look.ports, seconds) if seconds and same(earlier.ports, look.ports) else {}
+    occupancy = {engine: queue["occupancy"] for engine, queue in look.queues.items() if "occupancy" in queue}
+    drawn = tree(testbed, flows, occupancy)
+    # A worker sends as often as the fullest queue on its way allows.
+    probability = min(
+        map(send_probability, (each for each in look.queues.values() if "slots" in each)), default=None
+    )
+    return {
+        "name": testbed.name,
+        "target": testbed.target,
+        "ready": look.ready,
+        "problem": look.problem,
+        "keeper": look.keeper,
+        "revision": look.revision,
+        "drawing": svg(f"{testbed.name} on {testbed.target}", drawn),
+        "engines": {
+            engine: _engine(registers, earlier.queues.get(engine, registers), seconds)
+            for engine, registers in look.queues.items()
+        },
+        "clusters": [_cluster(each, look, heard, probability) for each in testbed.clusters],
+        "refused": [
+            {"engine": engine, "reason": reason, "frames": count,
+             "rate": _rate(count - earlier.refused.get(engine, {}).get(reason, count), seconds)}
+            for engine, reasons in look.refused.items() for reason, count in reasons.items() if count
+        ],
+        "messages": {name: count for name, count in sorted(look.messages.items()) if count},
+        "drift": [*look.drift],
+        "repair": f"olafctl deploy {testbed.name}",
+        "repaired": [[f"{time.strftime('%H:%M:%S', time.localtime(at))}", line] for at, line in look.repaired],
+    }  # fmt: skip
+
+
+def same(before: Mapping[int, Any], after: Mapping[int, Any]) -> bool:
+    """Whether the same ports were counted, by counters that have not begun again."""
+    return before.keys() == after.keys() and all(
+        value >= before[port].get(name, 0)
+        for port, counted in after.items()
+        for name, value in counted.items()
+    )
+
+
+def _engine(registers: Mapping[str, int], before: Mapping[str, int], seconds: float) -> dict[str, Any]:
+    def rate(name: str) -> float | None:
+        return _rate(registers.get(name, 0) - before.get(name, 0), seconds)
+
+    return {
+        "registers": {name: value for name, value in registers.items() if not is_staging(name)},
+        "send_probability": send_probability(registers) if "slots" in registers else None,
+        "rates": {name: rate(name) for name in ("in_updates", "out_updates", "merged")},
+        "drops": [
+            {"cause": name, "updates": count, "rate": rate(name)}
+            for name, count in registers.items()
+            if name.startswith(_DROPS) and count
+        ],
+    }
+
+
+def _cluster(cluster: Cluster, look: Look, heard: Heard, probability: float | None) -> dict[str, Any]:
+    age, staleness = look.ages.get(cluster.name), look.staleness.get(cluster.name)
+    return {
+        "name": cluster.name,
+        "mode": look.testbed.mode_of(cluster).value,
+        "threshold": cluster.h if look.testbed.mode_of(cluster).sums else None,
+        "halted": cluster.halted,
+        "age": None if age is None else age / 1e9,
+        "objective": cluster.objective,
+        "send_probability": probability,
+        "bound": _bound(cluster.objective),
+        "lag": _lag(staleness),
+        "members": [_member(member, look, heard) for member in cluster.workers],
+    }
+
+
+def _member(member: Member, look: Look, heard: Heard) -> dict[str, Any]:
+    address = str(member.ip)
+    return {
+        "name": member.name,
+        "ip": address,
+        "port": member.port,
+        "frames": look.frames.get(address),
+        "heard": heard.seconds(address, look.at),
+    }
+
+
+def _bound(text: str) -> float | None:
+    """The age in s that an objective allows its own cluster; None where it is about something else."""
+    with suppress(BadInput):
+        parsed = objective(text)
+        if parsed.kind in (Kind.AVERAGE, Kind.PEAK):
+            return float(parsed.bound) / 1e9
+    return None
+
+
+def _lag(staleness: Any) -> dict[str, float] | None:
+    """Versions between an update's weights and those it meets: the mean and the most."""
+    if staleness is None or not staleness.updates:
+        return None
+    return {"mean": staleness.total / staleness.updates, "most": staleness.largest}
+
+
+def _rate(grown: int, seconds: float) -> float | None:
+    """A second's; None where it is not known, or the counter began again."""
+    return round(grown / seconds, 1) if seconds and grown >= 0 else None

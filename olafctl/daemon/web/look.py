@@ -1,0 +1,147 @@
+"""What one look at a deployment finds, where a daemon keeps it and where none does."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address
+from typing import Any, Protocol
+
+from olafctl.control.deploy import recorded
+from olafctl.control.members import current, revision
+from olafctl.control.pipeline import REFUSALS, VNP4_1, WORKERS
+from olafctl.control.status import healthy, status
+from olafctl.control.store import Store
+from olafctl.daemon.api.calls import Owned
+from olafctl.membership.interface import HERE
+from olafctl.targets.interface import device_name
+from olafctl.testbed.graph.tree import Counts
+from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
+
+_NO_DAEMON = "no daemon keeps it; its membership is on this machine"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A deployment at one instant; what could not be read is empty."""
+
+    testbed: Testbed
+    """With the clusters and members that there are now."""
+    ready: bool
+    problem: str
+    keeper: str
+    """Who keeps it, in words."""
+    revision: int
+    at: float = field(default_factory=time.monotonic)
+    """Seconds, when the counters were read."""
+    queues: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Registers by engine."""
+    ports: Counts = field(default_factory=dict)
+    refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Frames by engine and reason."""
+    frames: Mapping[str, int] = field(default_factory=dict)
+    """Of each member, by its address."""
+    ages: Mapping[str, int] = field(default_factory=dict)
+    """ns, by cluster."""
+    staleness: Mapping[str, Any] = field(default_factory=dict)
+    """Messages Staleness, by cluster."""
+    messages: Mapping[str, int] = field(default_factory=dict)
+    """Control messages, by what became of them."""
+    drift: Sequence[str] = ()
+    """How the devices differ from what is wanted."""
+    repaired: Sequence[tuple[float, str]] = ()
+    """What was made equal again of late, with the time in s since the epoch."""
+
+
+class Watched(Protocol):
+    """A deployment that can be looked at."""
+
+    def look(self) -> Look:
+        """Raises OlafError."""
+
+
+class Kept:
+    """A deployment of this process's daemon."""
+
+    def __init__(self, owned: Owned) -> None:
+        self._owned = owned
+
+    def look(self) -> Look:
+        owned, controller = self._owned, self._owned.controller
+        known = controller.status(summary=True)
+        clusters = controller.look(lambda membership: tuple(membership.snapshot()))
+        read = self._read() if known.term else {}
+        role = "leads" if known.term else f"follows {known.leader or 'no one at present'}"
+        place = "on this machine" if controller.place == HERE else f"in {controller.place}"
+        return Look(
+            replace(controller.testbed, clusters=clusters),
+            known.ready and bool(read or not known.term),
+            known.problem or ("" if read or not known.term else "its devices do not answer"),
+            f"this daemon {role}, term {known.term}; its membership is {place}",
+            known.revision,
+            **read,
+            ages=owned.ages.known(),
+            staleness=owned.staleness.known(),
+            messages=dict(owned.messages),
+            repaired=tuple(controller.southbound.repaired),
+        )
+
+    def _read(self) -> dict[str, Any]:
+        """What the devices have counted: all, or nothing after one is gone."""
+        southbound = self._owned.controller.southbound
+        with suppress(OlafError):
+            refused = southbound.frames_refused()
+            return {
+                "queues": southbound.queue_registers(),
+                "ports": southbound.port_counters(),
+                "refused": {
+                    engine: {reason.name.lower(): count for reason, count in each.items()}
+                    for engine, each in refused.items()
+                },
+                "frames": {str(IPv4Address(ip)): count for ip, count in southbound.frames_seen().items()},
+            }
+        return {}
+
+
+class Unkept:
+    """A deployment of this machine's that no daemon keeps: as ``olafctl status`` finds it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def look(self) -> Look:
+        testbed, report = current(recorded(self._store), self._store), status(self._store)
+        ended = "; ".join([*report["died"], *report["stopped"]]) or "it does not run"
+        problem = "" if report["running"] else ended
+        ready, known = healthy(report), revision(self._store)
+        if not report["running"]:
+            return Look(testbed, ready, problem, _NO_DAEMON, known)
+        refused, frames = {}, Counter[str]()
+        for engine in testbed.engines:
+            tables = report["devices"][device_name(testbed, engine.name, VNP4_1)]["tables"]
+            refused[engine.name] = _packets(tables, REFUSALS)
+            frames.update(_packets(tables, WORKERS))
+        return Look(
+            testbed,
+            ready,
+            problem,
+            _NO_DAEMON,
+            known,
+            queues={engine: queue["registers"] for engine, queue in report["queues"].items()},
+            ports={
+                each[number]: each["counters"]
+                for number, counted in (("number", report["ports"]), ("port", report["links"]))
+                for each in counted
+            },
+            refused=refused,
+            frames=frames,
+            drift=report["drift"],
+        )
+
+
+def _packets(tables: Mapping[str, Any], table: str) -> dict[str, int]:
+    """Packets by the value of the entry's key, as ``olafctl status`` writes it."""
+    entries = tables.get(table, {"entries": ()})["entries"]
+    return {entry["key"].rpartition(" ")[2]: entry["packets"] or 0 for entry in entries}

@@ -1,0 +1,205 @@
+"""Metrics, health and the page over HTTP: ``/metrics``, ``/healthz``, ``/readyz``, and ``/``, which reads ``/events``."""
+
+import base64
+import binascii
+import hmac
+import json
+import ssl
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from socket import AF_INET6
+from threading import BoundedSemaphore
+from typing import Any
+
+from olafctl import paths
+from olafctl.daemon.api.calls import Owned
+from olafctl.daemon.api.server import unready
+from olafctl.daemon.operate.metrics import Metrics
+from olafctl.daemon.web.looks import Looks
+from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.address import Tls
+
+_TIMEOUT = 10.0
+_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_STATIC = Path(__file__).parent / "static"
+_FILES = {
+    "/": (_STATIC / "page.html", "text/html"),
+    "/page.css": (_STATIC / "page.css", "text/css"),
+    "/page.js": (_STATIC / "page.js", "text/javascript"),
+    "/charts.js": (_STATIC / "charts.js", "text/javascript"),
+    "/threats": (paths.sources() / "docs" / "threats.md", "text/plain"),
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_PAGES = 32
+"""That may be open at a time: each has a thread and a connection."""
+
+
+def check_listening(address: str, tls: Tls | None, token: str) -> None:
+    """Raises BadInput unless metrics and health may be served at ``address``, HOST:PORT."""
+    if addresses.is_loopback(address):
+        return
+    addresses.check(address, tls)
+    if not token and (tls is None or tls.client_ca is None):
+        what = "would show every host that reaches it who trains what"
+        raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
+
+
+class Web:
+    """Serves until :meth:`stop`. Beyond loopback there must be TLS, and a token or a client's certificate."""
+
+    def __init__(
+        self,
+        looks: Looks,
+        address: str,
+        tls: Tls | None = None,
+        token: str = "",
+        owned: Mapping[str, Owned] | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        """``address`` is HOST:PORT; ``owned`` and ``metrics`` are a daemon's. Raises OlafError."""
+        check_listening(address, tls, token)
+        if addresses.is_loopback(address):
+            tls, token = None, ""
+        host, _, port = address.rpartition(":")
+        self._looks = looks
+        loopback = addresses.is_loopback(address)
+        known = {"looks": looks, "owned": owned, "metrics": metrics, "token": token, "loopback": loopback}
+        handler = type("Handler", (_Handler,), {**known, "pages": BoundedSemaphore(_PAGES)})
+        try:
+            self._server = (_Server6 if ":" in host else _Server)((host.strip("[]"), int(port)), handler)
+        except OSError as error:
+            remedy = "end what listens there, or choose another address"
+            raise OlafError(Problem(f"cannot listen: {error.strerror}", address, remedy)) from None
+        if tls is not None:
+            tls.credentials()  # refuses damaged files with an error for people
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(tls.certificate, tls.key)
+            if tls.client_ca is not None:
+                context.load_verify_locations(tls.client_ca)
+                context.verify_mode = ssl.CERT_REQUIRED
+            # The handshake is the request's own thread's: a silent client delays no other.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self.address = f"{host}:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, name="web", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop serving, and looking."""
+        self._looks.close()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away, or does not speak TLS, is not an error."""
+
+
+class _Server6(_Server):
+    address_family = AF_INET6
+
+
+class _Handler(BaseHTTPRequestHandler):
+    looks: Looks
+    owned: Mapping[str, Owned] | None
+    metrics: Metrics | None
+    token: str
+    loopback: bool
+    pages: BoundedSemaphore
+    timeout = _TIMEOUT
+
+    def do_GET(self) -> None:
+        if self.token and not self._has_token():
+            if self.metrics is not None:
+                self.metrics.stranger()
+            body = b"needs the daemon's token\n"
+            self._answer(
+                HTTPStatus.UNAUTHORIZED, "text/plain", body, {"WWW-Authenticate": 'Basic realm="olaf"'}
+            )
+            return
+        path = self.path.partition("?")[0]
+        if path == "/metrics" and self.metrics is not None:
+            self._answer(HTTPStatus.OK, _TYPE, self.metrics.exposition())
+        elif path == "/healthz":
+            self._answer(HTTPStatus.OK, "text/plain", b"ok\n")
+        elif path == "/readyz" and self.owned is not None:
+            problems = unready(self.owned)
+            code = HTTPStatus.SERVICE_UNAVAILABLE if problems else HTTPStatus.OK
+            self._answer(code, "application/json", json.dumps(problems).encode() + b"\n")
+        elif (path in _FILES or path == "/events") and self.loopback and not self._is_addressed():
+            # A page of another site whose name was made to lead here has that name in its requests.
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"ask by localhost or by an address\n")
+        elif path == "/events":
+            self._stream()
+        elif path in _FILES and _FILES[path][0].is_file():
+            file, kind = _FILES[path]
+            self._answer(HTTPStatus.OK, f"{kind}; charset=utf-8", file.read_bytes())
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"see /, /metrics, /healthz, /readyz\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Scrapes are not logged."""
+
+    def version_string(self) -> str:
+        return "olafctl"
+
+    def _has_token(self) -> bool:
+        """As a client of the API gives it, or as a browser asks for it: as the password of any user."""
+        kind, _, given = self.headers.get("Authorization", "").partition(" ")
+        found = given.encode()
+        if kind.lower() == "basic":
+            try:
+                found = base64.b64decode(found, validate=True).partition(b":")[2]
+            except binascii.Error:
+                return False
+        elif kind != "Bearer":
+            return False
+        return hmac.compare_digest(found, self.token.encode())
+
+    def _is_addressed(self) -> bool:
+        """Whether the request names this host by an address, or as localhost."""
+        host = self.headers.get("Host", "").rpartition(":")[0].strip("[]")
+        try:
+            return host == "localhost" or bool(ip_address(host))
+        except ValueError:
+            return False
+
+    def _stream(self) -> None:
+        if not self.pages.acquire(blocking=False):
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", b"too many pages are open\n")
+            return
+        try:
+            self._begin(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
+            for event in self.looks.events():
+                self.wfile.write(event)
+        finally:
+            self.pages.release()
+
+    def _answer(
+        self, code: HTTPStatus, kind: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._begin(code, {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})})
+        self.wfile.write(body)
+
+    def _begin(self, code: HTTPStatus, headers: Mapping[str, str]) -> None:
+        self.send_response(code)
+        for name, value in {**headers, **_HEADERS}.items():
+            self.send_header(name, value)
+        self.end_headers()
