@@ -2,7 +2,7 @@
 
     python maddpg.py                                  # alone
     python maddpg.py --matd3 --sampler runs:16
-    python maddpg.py --server 10.0.0.254:20300 --addresses 10.0.1.1 10.0.1.3 10.0.1.5 10.0.2.1
+    python maddpg.py --game tag --server 10.0.0.254:20300 --addresses 10.0.1.1 10.0.1.3 10.0.1.5 10.0.2.1
 
 Every agent has an actor, which sees what it observes, and a critic, which sees what all do. Rewards are
 opposed, so through the network each agent is a cluster of its own, whose other members are the same agent on
@@ -19,7 +19,7 @@ from typing import Any, Callable
 
 import numpy as np
 import torch
-from particles import ACTIONS, STEPS, Particles, Spread, Tag
+from particles import ACTIONS, STEPS, Hunt, Particles, Spread, Tag
 from torch import Tensor
 
 import olaf
@@ -126,7 +126,7 @@ class Agent:
 class Team:
     """All agents of one machine: their games, what they remember, and how they learn."""
 
-    def __init__(self, game: Particles, settings: Settings, seed: int) -> None:
+    def __init__(self, game: Particles | Hunt, settings: Settings, seed: int) -> None:
         self.game, self.settings = game, settings
         self.random = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
@@ -289,7 +289,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--game", choices=("tag", "spread"), default="tag")
+    games = {"hunt": Hunt, "tag": Tag, "spread": Spread}
+    parser.add_argument("--game", choices=tuple(games), default="hunt", help="in tag the prey learn, too")
     parser.add_argument("--agents", type=int, default=3, help="predators, or navigators")
     parser.add_argument("--episodes", type=int, default=60_000)
     parser.add_argument(
@@ -310,7 +311,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     random = np.random.default_rng(args.seed)
-    game = (Tag if args.game == "tag" else Spread)(args.agents, args.worlds, random)
+    game = games[args.game](args.agents, args.worlds, random)
     same = ("batch", "rows", "warm_up", "matd3", "sampler", "one_batch")
     team = Team(game, Settings(**{name: getattr(args, name) for name in same}), args.seed)
     links = []

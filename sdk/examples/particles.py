@@ -1,8 +1,9 @@
 """Two games of OpenAI's multi-agent particle environments in numpy, many worlds at a time.
 
-``Tag`` is predator and prey (simple_tag), ``Spread`` cooperative navigation (simple_spread), with the rules
-of the original, which MARL's figures stand on. Its successor mpe2 differs from it: it moves before it
-accelerates, swaps the signs of actions, and mixes the navigators' rewards otherwise.
+``Tag`` is predator and prey (simple_tag), ``Hunt`` the same with prey of the environment, ``Spread``
+cooperative navigation (simple_spread), with the rules of the original, which MARL's figures stand on. Its
+successor mpe2 differs from it: it moves before it accelerates, swaps the signs of actions, and mixes the
+navigators' rewards otherwise.
 """
 
 from __future__ import annotations
@@ -144,6 +145,51 @@ class Tag(Particles):
         """The speeds of other prey."""
         prey = [other for other in range(self.predators, self.agents) if other != agent]
         return self.speed[:, prey]
+
+
+class Hunt:
+    """Predator and prey whose prey the environment moves (MARL §II-B): predators alone act and learn.
+
+    The paper does not give the rule. A prey runs from the nearest predator and from the border, weighed by
+    their squared distance, with half of its force: with all of it nobody ever catches one.
+    """
+
+    def __init__(self, predators: int, worlds: int, random: np.random.Generator) -> None:
+        """As :class:`Tag`."""
+        self._tag = Tag(predators, worlds, random)
+        self.agents, self.worlds = predators, worlds
+
+    @property
+    def observations(self) -> list[int]:
+        """How many values each predator observes."""
+        return self._tag.observations[: self.agents]
+
+    def reset(self) -> Values:
+        """As :meth:`Particles.reset`."""
+        return self._own(self._tag.reset())
+
+    def step(self, actions: npt.ArrayLike) -> tuple[Values, Values]:
+        """As :meth:`Particles.step`, with actions and rewards of predators alone."""
+        observed, rewards = self._tag.step(np.concatenate([np.asarray(actions), self._flight()], axis=1))
+        return self._own(observed), rewards[:, : self.agents]
+
+    def _own(self, observed: Values) -> Values:
+        return observed[:, : sum(self.observations)]
+
+    def _flight(self) -> Values:
+        """(worlds, prey · 5) actions."""
+        at = self._tag.at
+        prey = at[:, self.agents :]
+        apart = prey[:, :, None] - at[:, None, : self.agents]
+        distance = np.linalg.norm(apart, axis=-1, keepdims=True)
+        nearest = distance == distance.min(axis=2, keepdims=True)
+        away = np.where(nearest, apart / distance**3, 0.0).sum(axis=2)
+        border = np.maximum(1.1 - np.abs(prey), 0.05) ** -2
+        push = away - np.sign(prey) * border
+        push = 0.5 * push / np.linalg.norm(push, axis=-1, keepdims=True)
+        action = np.zeros((*prey.shape[:2], ACTIONS))
+        action[..., 1::2], action[..., 2::2] = np.maximum(push, 0), np.maximum(-push, 0)
+        return action.reshape(self.worlds, -1)
 
 
 class Spread(Particles):

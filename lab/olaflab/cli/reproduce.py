@@ -28,6 +28,11 @@ _NEEDS = "pip install './sdk[remote]' './lab[train]'"
 )
 @click.option("--seeds", type=click.IntRange(1), help="Or repetitions.  [default: the figure's own]")
 @click.option(
+    "--length",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Of MARL's trainings, as a share of the paper's.  [default: the figure's own]",
+)
+@click.option(
     "--check", is_flag=True, help="Write nothing; fail where a figure differs from the committed one."
 )
 @click.option(
@@ -49,6 +54,7 @@ def command(
     names: tuple[str, ...],
     trainings: bool,
     seeds: int | None,
+    length: float | None,
     check: bool,
     output: Path | None,
     runs: Path,
@@ -78,7 +84,7 @@ def command(
         found: dict[Figure, Points] = {}
         for one in (each for name, each in known.items() if not names or name in names):
             began = time.monotonic()
-            effort = Effort(partial(_log, one.name), seeds, runs, committed)
+            effort = Effort(partial(_log, one.name), seeds, length, runs, committed)
             its = shelf.points(one, effort, trainings)
             if its is None:
                 log_progress(f"{one.name}: has no committed points; --trainings makes them")

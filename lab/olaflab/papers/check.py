@@ -11,7 +11,7 @@ _RESULT = re.compile(r"-?\d+\.\d+(?: ± \d+\.\d+)?|\d+ of \d+ seeds")
 _NEAR = 0.05
 """Relative difference of two numbers without intervals that still agree: seeds may be fewer."""
 _UNIT = 1.0
-"""Of numbers that are near to 0, or were rounded."""
+"""Tolerance of numbers with an interval, which are near to 0 or rounded."""
 
 
 def differences(committed: Section, made: Section) -> Iterator[str]:

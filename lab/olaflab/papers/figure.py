@@ -17,7 +17,7 @@ Progress = Callable[[str], None]
 Points = dict[str, Any]
 """What was found, as JSON holds it; long columns may be arrays. All that a picture and a section need."""
 RUNS = 30
-"""Of each setup in the event-level model."""
+"""Runs of each setup in the event-level model."""
 HOLDS, FAILS = "holds", "does not hold"
 
 
@@ -56,7 +56,7 @@ class Section:
 
 
 def verdicts(holds: Mapping[str, bool]) -> dict[str, str]:
-    """Of statements that hold or do not."""
+    """Verdicts of statements that hold or do not."""
     return {statement: HOLDS if met else FAILS for statement, met in holds.items()}
 
 
@@ -67,6 +67,8 @@ class Effort:
     progress: Progress
     seeds: int | None = None
     """Seeds or repetitions; None is the figure's own number."""
+    length: float | None = None
+    """Length of a training, as a share of the paper's; None is the figure's own."""
     folder: Path = Path("figures")
     """Finished parts of long runs, so that an interrupted one goes on."""
     kept: Mapping[str, Points] = field(default_factory=dict)

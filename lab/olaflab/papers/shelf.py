@@ -19,7 +19,7 @@ from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
 
 _HERE = Path(__file__).parent
 NAMES = tuple(sorted(path.parent.name for path in _HERE.glob("*/items.yaml")))
-"""Of all papers."""
+"""Names of all papers."""
 STATES = ("agrees", "differs", "departs", "not made")
 """What becomes of a table or figure of a paper; all but the first have a reason."""
 _BEGIN, _END = "<!-- items: written by `olaflab generate` -->", "<!-- end of items -->"
@@ -83,11 +83,11 @@ class Kept:
     paper: str
 
     def points(self) -> dict[str, Points]:
-        """Of what takes long or depends on the machine. Raises BadInput."""
+        """Points of what takes long or depends on the machine. Raises BadInput."""
         return archive.load(self.folder / f"{self.paper}.npz")
 
     def sections(self) -> dict[str, Section]:
-        """Of all figures. Raises BadInput."""
+        """Sections of all figures. Raises BadInput."""
         return archive.load_sections(self.folder / f"{self.paper}.json")
 
     def write(self, found: Mapping[Figure, Points]) -> Iterator[Path]:

@@ -37,7 +37,7 @@ class Figures:
 
 
 def over(runs: Iterable[Mapping[str, float]]) -> Figures:
-    """Of runs with the same names, at least one."""
+    """Means and spreads over runs with the same names, at least one."""
     found: Sequence[Mapping[str, float]] = list(runs)
     table = {name: np.array([run[name] for run in found]) for name in found[0]}
     return Figures(

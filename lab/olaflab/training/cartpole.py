@@ -24,7 +24,7 @@ class Poles:
         """(number, 4): place, speed, angle and its speed."""
         self._steps = np.zeros(number, int)
         self.returns: list[float] = []
-        """Of the episodes that ended."""
+        """Returns of the episodes that ended."""
 
     def step(self, right: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
         """Push each to the right or the left: the states after it, which fell, and which begin again."""
@@ -113,7 +113,7 @@ class ActorCritic:
         return _clipped(self.network.backward(weights, states, hidden, slopes))
 
     def _returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
-        """Of each step and pole, to the last step's value or where the episode ended; (steps, poles)."""
+        """Returns to the last step's value or to the episode's end; (steps, poles)."""
         found, following = np.zeros_like(after), after[-1]
         ends, falls = ended.reshape(after.shape), fell.reshape(after.shape)
         for step in reversed(range(self._STEPS)):

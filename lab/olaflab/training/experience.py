@@ -26,7 +26,7 @@ class Experience:
     """(steps, OBSERVATION)"""
     actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
-    """Of each action, when it was taken."""
+    """Log-probability of each action when it was taken."""
     advantages: npt.NDArray[np.float32]
     """Generalised advantage estimates."""
     returns: npt.NDArray[np.float32]

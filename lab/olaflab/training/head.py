@@ -52,7 +52,7 @@ class Crew:
     every: int = 0
     """Updates after which there is one block more; 0: as many blocks as the gradient's noise asks for."""
     learners: int = 0
-    """That may learn at a time, of all heads; 0 for each its own."""
+    """Learners of all heads that may learn at a time; 0 for one a head."""
     ray: str | None = None
     """The address of the Ray cluster where they play; None for this machine."""
     auto: bool = False
@@ -77,7 +77,7 @@ class Turnout:
     """How one update's experience came to be."""
 
     actors: int
-    """That were awake at a time."""
+    """Actors that were awake at a time."""
     blocks: int
     turns: int
     """In which those actors played: more than one where there are more blocks than actors."""
@@ -98,7 +98,7 @@ class Turnout:
 
 
 class Stage(Protocol):
-    """Where actors play."""
+    """The place where actors play."""
 
     def perform(self, actors: Sequence[int]) -> None:
         """Each of these plays a block into the ring; one that dies in it has written nothing."""

@@ -61,7 +61,7 @@ class Figures:
     probability: float
     age_of_model: float | None
     actors: float | None = None
-    """Of the heads' last updates: how many actors were awake at a time."""
+    """Actors that were awake at a time in the heads' last updates."""
     fill: float | None = None
     """Share of their rings that was filled."""
     lag: float | None = None
@@ -110,11 +110,11 @@ class Journal:
 
     @property
     def checkpoint(self) -> Path:
-        """Where the parameter server keeps its weights."""
+        """File of the parameter server's weights."""
         return self._folder / CHECKPOINT
 
     def memory(self, worker: str) -> Path:
-        """Where a worker keeps its optimiser, absolute: a worker may be in another folder."""
+        """File of a worker's optimiser, absolute: a worker may be in another folder."""
         return self._folder.resolve() / _OPTIMISERS / f"{worker}.npz"
 
     @property

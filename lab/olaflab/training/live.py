@@ -174,7 +174,7 @@ def _serve(
 def _figures(
     clusters: tuple[Cluster, ...], serving: ParameterServer, journal: Journal, begin: float
 ) -> Mapping[str, Figures]:
-    """Of those that have any."""
+    """Figures of those that have any."""
     now = time.monotonic() - begin
     found = {one.name: journal.report(one, now, serving.age_of_model(one.name)) for one in clusters}
     return {name: figures for name, figures in found.items() if figures is not None}

@@ -28,9 +28,9 @@ class Pace:
     jitter: float = 0.0
     """Each time is scaled by a factor drawn from [1 - jitter, 1 + jitter]."""
     learn: float = 0.0
-    """Of a head, for each row that is learnt: its actors' steps are played without."""
+    """Seconds that a head takes for each row that is learnt: its actors' steps are played without."""
     start: float = 0.0
-    """Of a head, until an actor that was asleep plays."""
+    """Seconds until an actor of a head that was asleep plays."""
     slowdowns: tuple[float, ...] = (1.0,)
     """Heterogeneous hardware (OLAF §8.2): factors dealt to the workers in turn."""
 
@@ -40,7 +40,7 @@ class Plan:
     """What is trained, and what it costs."""
 
     updates: int
-    """Of each worker."""
+    """Updates of each worker."""
     episodes: int
     """Behind each update."""
     pace: Pace
@@ -53,11 +53,11 @@ class Plan:
     control: bool = True
     """Whether transmission control is on at all."""
     local_rate: float = ppo.LOCAL_RATE
-    """Of a worker's own optimiser."""
+    """Rate of a worker's own optimiser."""
     waits: bool = False
     """Whether a worker waits for newer weights before it goes on: synchronous training."""
     crew: Crew | None = None
-    """Of each worker, which is a head then."""
+    """Crew of each worker, which is a head then."""
     seconds: float | None = None
     """After which no update begins, however many are left; of virtual or wall time."""
 
@@ -77,7 +77,7 @@ class Step:
     sent: bool
     """Whether it was sent whole; else it is held for the next."""
     turnout: Turnout | None = None
-    """Of a head."""
+    """Turnout of a head."""
 
 
 Tell = Callable[[Step, int, int], None]

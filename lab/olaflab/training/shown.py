@@ -106,7 +106,7 @@ class Line:
         self._steps: list[Step] = []
         self._learning = learning
         self.time = 0.0
-        """Of the last update."""
+        """Time of the last update."""
 
     def __call__(self, step: Step, done: int, total: int) -> None:
         self._steps.append(step)

@@ -58,7 +58,7 @@ class Job:
     """The name of a head's ring, and of the pool of learners."""
     pool: str = ""
     admit: Admit = always
-    """Of a head: whether more of its actors may be awake."""
+    """Whether more of a head's actors may be awake."""
     gate: str = ""
     """The name of the pool through which a cluster's heads go for an update, if the network limits how many
     may."""

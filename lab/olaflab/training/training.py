@@ -33,7 +33,7 @@ class Update:
 
     worker: int
     number: int
-    """Of its worker, from 0."""
+    """Number of its worker, from 0."""
     seconds: float
     """Since the training began."""
     gradient: network.Vector

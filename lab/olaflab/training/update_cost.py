@@ -41,9 +41,9 @@ class Cost:
     values: int
     name: str
     worker: float
-    """Of the worker's whole process."""
+    """CPU of the worker's whole process."""
     server: float | None
-    """Of the server's; None where there is none."""
+    """CPU of the server's process; None where there is none."""
 
 
 def costs(updates: int, rounds: int, progress: Callable[[str], None]) -> Iterator[Cost]:

@@ -94,7 +94,7 @@ class _Training:
     """By worker."""
     steps: list[Step] = field(default_factory=list)
     shifts: dict[str, Shifts] = field(default_factory=dict)
-    """Of heads."""
+    """Shifts of heads."""
     gates: dict[int, Pool] = field(default_factory=dict)
     """By cluster, through which heads go for an update where the network limits how many may."""
     ended: int = 0

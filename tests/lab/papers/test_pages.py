@@ -29,7 +29,7 @@ def test_a_page_is_short_and_begins_with_every_item(paper: str) -> None:
     assert rest
 
 
-@pytest.mark.parametrize("paper", ["olaf", "stellaris"])
+@pytest.mark.parametrize("paper", ["marl", "olaf", "stellaris"])
 def test_an_estimate_on_a_page_is_a_committed_one(paper: str) -> None:
     committed = shelf.Kept(DOCS, paper).sections().values()
     cells = " ".join(

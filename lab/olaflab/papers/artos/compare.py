@@ -39,12 +39,12 @@ class Comparison:
     """Mean return of the last quarter of episodes, one after the other."""
     beside: float
     difference: Estimate
-    """Of the returns, seed by seed."""
+    """Difference of the returns, seed by seed."""
     lag: int
 
 
 def compare(name: str, seeds: int, folder: Path, log: Callable[[str], None]) -> Iterator[Comparison]:
-    """Of all ratios.
+    """Comparisons of all ratios.
 
     A training is what is played and learnt in which order: one whose order is known is not made again, nor
     is one that ``folder`` holds. Raises OlafError where that cannot be written.

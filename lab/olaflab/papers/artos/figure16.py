@@ -30,7 +30,7 @@ class Parts:
     """Seconds of an update."""
 
     start: float
-    """Of new actors in Ray; in ARTOS what invocations wait for actors to be restored."""
+    """Start of new actors in Ray; in ARTOS the wait for actors to be restored."""
     play: float
     transfer: float
     learn: float

@@ -22,6 +22,7 @@ _LINES = {
     "unit": "{unit}",
     "paper": "{paper:.2f}",
     "here": "{here:.2f}",
+    "of the paper": "{basis}",
 }
 
 
@@ -61,6 +62,10 @@ def figures() -> Iterator[Figure]:
     })  # fmt: skip
     yield measured("asleep", "What another process gets of the actors' core while they sleep", _asleep, {
         "alone": "{alone:.3f}", "actors asleep": "{asleep:.3f}", "actors awake": "{awake:.3f}",
+    })  # fmt: skip
+    yield measured("binding", "What a learner gets of a core beside playing actors", _binding, {
+        "actors": "{actors}", "free": estimated("free", 3), "bound": estimated("bound", 3),
+        "gained": estimated("gained", 3),
     })  # fmt: skip
     yield measured("beside", "Learning beside playing, as many updates", _beside, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",
@@ -125,6 +130,13 @@ def _asleep(effort: Effort) -> Iterator[Any]:
     from olaflab.papers.artos import sleeping
 
     yield sleeping.measure(_ACTORS, 0.5)
+
+
+def _binding(effort: Effort) -> Iterator[Any]:
+    from olaflab.papers.artos import sleeping
+
+    for actors in (2, 4, 8):
+        yield sleeping.bind(actors, effort.number(_TURNS))
 
 
 def _beside(effort: Effort) -> Iterator[Any]:

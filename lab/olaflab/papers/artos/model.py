@@ -21,16 +21,16 @@ class Costs:
     play: float = 2.2
     """512 steps of 4.3 ms."""
     transfer: float = 0.111
-    """Of a block of 14.45 MB, at 130 MB/s."""
+    """Transfer of a block of 14.45 MB, at 130 MB/s."""
     learn: float = 0.06
-    """Of a block, four epochs."""
+    """Learning from a block, four epochs."""
     epochs: int = 4
     parts: int = 4
     """Mini-batches of an epoch."""
     restore: float = 0.42
-    """Of an actor from its image."""
+    """Restoring an actor from its image."""
     created: float = 1.2
-    """Of a new actor in Ray."""
+    """Starting a new actor in Ray."""
     slower: float = 1.0
     """How many times as long as Ray's a transfer of ARTOS takes."""
 
@@ -40,7 +40,7 @@ class Costs:
 
     @property
     def overlapped(self) -> float:
-        """Of a block's learning: the first epoch but its last mini-batch; later epochs need all data."""
+        """Learning beside the transfer: the first epoch but its last mini-batch; later ones need all data."""
         return self.learn / self.epochs * (1 - 1 / self.parts)
 
     def artos(self, blocks: int) -> float:
@@ -54,7 +54,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Step:
-    """Of an update of ARTOS."""
+    """An update of ARTOS."""
 
     waited: float
     """Seconds, for actors to be restored."""
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a training."""
+    """What a training took."""
 
     seconds: float
     cpu: float
@@ -140,7 +140,7 @@ def artos(
 
 
 def means(outcomes: list[Outcome]) -> Outcome:
-    """Of several seeds."""
+    """Means over several seeds."""
     names = ("seconds", "cpu", "gpu", "on_time", "update")
     found = {name: float(np.mean([getattr(each, name) for each in outcomes])) for name in names}
     return replace(outcomes[0], steps=(), **found)

@@ -60,7 +60,7 @@ class Staged:
     formula: float
     """T_small + max(T_rest, T_pre) + T_learn."""
     ratio: Estimate
-    """Of both."""
+    """Ratio of both."""
 
 
 class Pair:
@@ -207,14 +207,14 @@ def _worker(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ra
 
 
 def _head(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
-    ends = ways.Head(head, kept, Ring.open(ring), ray)
+    ends = ways.Receivers(head, kept, Ring.open(ring), ray)
     pipe.send(True)
     while True:
         what, *request = pipe.recv()
         pipe.send(_carried(ends, *request) if what == "carry" else staged.receive(ends, *request))
 
 
-def _carried(ends: ways.Head, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
+def _carried(ends: ways.Receivers, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
     """When sending began, as far as the way knows, and when all were there or learnt from."""
     learner = None if learn is None else ways.Learner(blocks, learn)
     begin = 0.0

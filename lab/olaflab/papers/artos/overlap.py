@@ -34,7 +34,7 @@ class Algorithm(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """Of one training."""
+    """Outcome of one training."""
 
     seconds: float
     score: float

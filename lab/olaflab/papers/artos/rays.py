@@ -59,7 +59,7 @@ def _address(head: Machine, folder: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Of Ray's processes, which only the namespaces reach."""
+    """Environment of Ray's processes, which only the namespaces reach."""
     return {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 

@@ -1,4 +1,4 @@
-"""Elasticity for real: what another process gets of the actors' cores while the learner learns."""
+"""Elasticity for real: what another process gets of the actors' cores, by whether they sleep or are bound."""
 
 import multiprocessing
 import os
@@ -8,7 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+import numpy as np
 from olaf.elastic import Actors, Held, stopped
+
+from olaflab.papers.summary import Estimate, estimate
+from olafswitch.errors import BadInput, Problem
 
 _TURN = 0.2
 """Seconds of a turn, of computing alone."""
@@ -16,7 +20,7 @@ _TURN = 0.2
 
 @dataclass(frozen=True)
 class Share:
-    """Of a core, which another process got."""
+    """Shares of a core that another process got."""
 
     alone: float
     """Without any actors."""
@@ -25,17 +29,30 @@ class Share:
     awake: float
     """While as many actors as before play on."""
     states: tuple[str, ...]
-    """Of the actors' processes while the learner learnt."""
+    """States of the actors' processes while the learner learnt."""
 
     @property
     def kept(self) -> float:
-        """Of what it gets alone, while actors sleep."""
+        """Share of what it gets alone, while actors sleep."""
         return self.asleep / self.alone
 
 
-def busy(number: int, core: int, seconds: float = _TURN) -> Callable[[], None]:
-    """An actor on one core, which computes for ``seconds`` in every turn."""
-    os.sched_setaffinity(0, {core})
+@dataclass(frozen=True)
+class Binding:
+    """Shares of a core that the learner got while ``actors`` actors played on the same two cores."""
+
+    actors: int
+    free: Estimate
+    """Share where the kernel chooses everybody's core."""
+    bound: Estimate
+    """Share with one core for the learner and another for all actors (ARTOS §4.3 has numactl)."""
+    gained: Estimate
+    """The difference, repeat by repeat."""
+
+
+def busy(number: int, core: int | tuple[int, ...], seconds: float = _TURN) -> Callable[[], None]:
+    """An actor that is bound to its cores, which computes for ``seconds`` in every turn."""
+    os.sched_setaffinity(0, {core} if isinstance(core, int) else core)
 
     def turn() -> None:
         until = time.process_time() + seconds
@@ -53,7 +70,7 @@ def measure(actors: int, seconds: float, repeats: int = 5) -> Share:
     core = max(os.sched_getaffinity(0))
     context = multiprocessing.get_context("forkserver")
     ours, theirs = context.Pipe()
-    other = context.Process(target=_other, args=(theirs, core), daemon=True)
+    other = context.Process(target=_other, args=(theirs, (core,)), daemon=True)
     other.start()
     found: dict[str, list[float]] = {"alone": [], "asleep": [], "awake": []}
     states: tuple[str, ...] = ()
@@ -75,13 +92,39 @@ def measure(actors: int, seconds: float, repeats: int = 5) -> Share:
     return Share(states=states, **medians)
 
 
+def bind(actors: int, repeats: int) -> Binding:
+    """Free and bound in turn, on the last two cores that this process may use.
+
+    Raises BadInput where there is one core.
+    """
+    cores = tuple(sorted(os.sched_getaffinity(0))[-2:])
+    if len(cores) < 2:
+        raise BadInput(Problem("binding is measured on two cores", remedy="run it where there are two"))
+    context = multiprocessing.get_context("forkserver")
+    found: list[tuple[float, float]] = []
+    for _ in range(repeats):
+        shares = []
+        for mine, others in ((cores, cores), (cores[:1], cores[1:])):
+            ours, theirs = context.Pipe()
+            learner = context.Process(target=_other, args=(theirs, mine), daemon=True)
+            learner.start()
+            with closing(Actors(busy, (others, _TURN), held=Held(), now=time.monotonic)) as team:
+                team.invoke(range(actors))
+                shares.append(_share(ours, _TURN))
+            learner.terminate()
+            learner.join()
+        found.append((shares[0], shares[1]))
+    free, bound = np.array(found).T
+    return Binding(actors, estimate(free), estimate(bound), estimate(bound - free))
+
+
 def _share(pipe: Connection, seconds: float) -> float:
     pipe.send(seconds)
     return float(pipe.recv())
 
 
-def _other(pipe: Connection, core: int) -> None:
-    os.sched_setaffinity(0, {core})
+def _other(pipe: Connection, cores: tuple[int, ...]) -> None:
+    os.sched_setaffinity(0, cores)
     while True:
         seconds = pipe.recv()
         begin, cpu = time.monotonic(), time.process_time()

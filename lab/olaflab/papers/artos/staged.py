@@ -30,7 +30,7 @@ class Events:
         return Events(self.begun - begin, self.there - begin, self.learnt - begin)
 
 
-def receive(ends: ways.Head, actors: int, pre: float, learn: float) -> Events:
+def receive(ends: ways.Receivers, actors: int, pre: float, learn: float) -> Events:
     """Receive both stages of so many actors; advantages take ``pre`` seconds, then learning ``learn``.
 
     Advantages are computed, by a thread, and it waits for what is left of ``pre``: the time is stated.

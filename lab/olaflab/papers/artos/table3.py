@@ -41,7 +41,7 @@ class Training:
     triggers: Mapping[str, Mapping[str, Any]]
     """On the ring that is learnt from."""
     rows: int = 2 * BLOCK
-    """Of an actor there."""
+    """Rows of an actor in the ring."""
     full: str = "refuse"
     cache: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """On the actors' own ring, where they have one."""
@@ -117,12 +117,12 @@ class Trained:
 
     name: str
     rows: tuple[str, ...]
-    """Of table 3."""
+    """Rows of the paper's table 3."""
     updates: int
     first: Estimate
     """Mean return of the first 20 episodes; what is random gets about 22."""
     last: Estimate
-    """Of the last 20."""
+    """Mean return of the last 20 episodes."""
 
 
 class Run:
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def returns(self) -> list[float]:
-        """Of the episodes, as they ended."""
+        """Returns of the episodes, as they ended."""
         return [total for _, total in sorted(pair for each in self._actors for pair in each.returns)]
 
     def go(self, updates: int) -> None:

@@ -22,7 +22,7 @@ from olaflab.papers.summary import Estimate, estimate
 Floats = NDArray[np.float64]
 Stretch = tuple[float, float]
 ACTORS = 16
-"""Of each training, on cores that both have (ARTOS §6.1)."""
+"""Actors of each training, on cores that both have (ARTOS §6.1)."""
 PAPER = 3.38
 """Percent by which an update takes longer in ARTOS on average; always less than 10."""
 _UPDATES = 200

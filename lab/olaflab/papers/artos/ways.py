@@ -27,7 +27,7 @@ MOST = 16
 """Blocks at a time, one an actor (ARTOS §6.3)."""
 SMALL = ("reward", "value")
 STEP = layout({"reward": (), "value": (), "obs": (SHAPE, "|u1")}, joint=False)
-"""Of a worker's and of the head's ring."""
+"""Layout of a worker's ring and of the head's."""
 PLAIN, ZEROMQ, OLAF, RAY, STORE, STORE_EACH, SHARED = (
     "one connection", "ZeroMQ", "Olaf's passer", "Ray", "Redis, when all are there", "Redis, each at once",
     "shared memory, no link",
@@ -107,7 +107,7 @@ class Senders:
             self._bell()
 
 
-class Head:
+class Receivers:
     """The head's ends, by way; and its ring."""
 
     def __init__(self, head: Machine, store: Machine | None, ring: Ring, ray: Path | None) -> None:
@@ -198,7 +198,7 @@ class Learner:
 
     @property
     def seconds(self) -> float:
-        """Of all that it does."""
+        """Seconds of all that it does."""
         return self._epoch * self._epochs
 
     def arrived(self) -> None:

@@ -146,7 +146,7 @@ def _table_of_staleness(staleness: Mapping[str, Any]) -> Table:
 
 
 def _statements(periods: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Of tables 3 and 5, under (a)."""
+    """Statements of tables 3 and 5, under (a)."""
     for workload in WORKLOADS:
         paper = _paper(workload)
         server, switch = (periods["fitted"][workload.name][name]["whole"] for name in paper)

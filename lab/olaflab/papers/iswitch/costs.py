@@ -18,7 +18,7 @@ from olaflab.papers.iswitch.published import SHARES, WORKERS, Workload
 
 _ROUNDS, _ENOUGH = 40, 1e-3
 _STEP = 0.01
-"""Of a cost, for derivatives."""
+"""Step of a cost for derivatives."""
 MS = 1e6
 """ns."""
 NETWORK = Network()
@@ -60,7 +60,7 @@ VARIANTS = tuple(
 
 @dataclass(frozen=True)
 class Costs:
-    """Of hosts, and of the computing beside."""
+    """Costs of hosts and of the computing beside."""
 
     variant: Variant
     software: Software

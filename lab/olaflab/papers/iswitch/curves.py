@@ -148,7 +148,7 @@ def draw(data: Points, figure: "Drawing") -> None:
 
 
 def _mean_curve(curves: list[list[float]]) -> Any:
-    """Of all seeds, from where each has a return; a training that has ended stays where it was."""
+    """Mean over seeds, from where each has a return; a training that has ended stays where it was."""
     longest = max(map(len, curves))
     known = np.array([curve + curve[-1:] * (longest - len(curve)) for curve in curves])
     known[np.cumsum(known != 0, axis=1) == 0] = np.nan  # 0 before the first mean

@@ -9,7 +9,7 @@ from olaflab.papers.iswitch import asynchronous, curves, hosts, scale, synchrono
 
 _CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(iterations.__file__))
 _UPDATES, _ROUNDS = 2000, 5
-"""Of a measurement of hosts."""
+"""Size of a measurement of hosts."""
 _SUMS, _REPEATS = 10, 5
 """Rounds of a measurement between hosts."""
 

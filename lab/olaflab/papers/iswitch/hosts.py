@@ -45,7 +45,7 @@ def measure(updates: int, rounds: int, progress: Callable[[str], None]) -> dict[
 
 
 def costs(kept: dict[str, Any], fitted: Costs) -> Costs:
-    """Of our hosts, beside the same computing: a message is a gradient vector, handled frame by frame."""
+    """Our hosts' costs, beside the same computing: a message is a gradient vector, handled frame by frame."""
     software = Software(kept["message"], byte=kept["byte"], duplex=True)
     return Costs(Variant(whole=False), software, fitted.computing, 0.0)
 

@@ -104,7 +104,7 @@ def _quieten() -> None:
 
 
 def _counts(name: str, way: Way, costs: Costs, progress: Callable[[str], None]) -> list[int]:
-    """Of gradients that are so many versions old."""
+    """Numbers of gradients by how many versions old they are."""
     if way.stale is None:
         return [1]
     progress(f"staleness of {name}, {way.name}")

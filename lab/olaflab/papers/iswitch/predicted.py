@@ -13,17 +13,17 @@ BOUND = 3
 """S (iSwitch §6.2)."""
 ASYNCHRONOUS = (Approach.SERVER_ASYNC, Approach.ENGINE_ASYNC)
 _UPDATES = 50
-"""Of an asynchronous run, for each worker that makes one of them."""
+"""Updates of an asynchronous run, for each worker that makes one of them."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """Of one approach; ms."""
+    """An iteration of one approach; ms."""
 
     whole: float
     """Between two iterations."""
     aggregation: float
-    """Of it; asynchronous, where they overlap, 0."""
+    """Aggregation's part; 0 in asynchronous training, where both overlap."""
     staleness: float = 0.0
     """Mean, in iterations."""
 

@@ -20,7 +20,7 @@ REDUCTION_RING = (0.634, 0.879)
 
 @dataclass(frozen=True)
 class Baselines:
-    """Of a parameter server and all-reduce."""
+    """Figures of a parameter server and all-reduce."""
 
     server: float
     """Hours until the end."""
@@ -35,7 +35,7 @@ class Baselines:
 
 @dataclass(frozen=True)
 class Switch:
-    """Of iSwitch; never an input of a prediction."""
+    """Figures of iSwitch; never an input of a prediction."""
 
     hours: float
     speedups: tuple[float, float]

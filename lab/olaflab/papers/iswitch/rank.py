@@ -43,7 +43,7 @@ class Host:
             )
 
     def seconds(self, way: str, values: int, rounds: int) -> float:
-        """Of so many rounds one after the other. Raises ValueError for a sum that is not exact."""
+        """Seconds of so many rounds one after the other. Raises ValueError for a sum that is not exact."""
         ways: dict[str, Callable[[Any], None]] = {"PS": self._server, "AR": self._ring, "iSW": self._engine}
         gradient = torch.empty(values)
         dist.barrier()

@@ -27,7 +27,7 @@ WAYS = ("PS", "AR", "iSW")
 RATE = 20
 """Mb/s that a host sends at most: so little that links take the time, not the processors that all share."""
 _VALUES = sum(WORKLOADS[2].vectors) // 4
-"""Of PPO; the lanes of its rounds serve larger gradients too."""
+"""PPO's gradient; the lanes of its rounds serve larger ones too."""
 _LIMIT = 600.0
 """Seconds for all sizes."""
 _RANK = "olaflab.papers.iswitch.rank"

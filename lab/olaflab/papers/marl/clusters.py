@@ -41,7 +41,7 @@ class Agent:
     served: ServerCounters
     """At the parameter server."""
     versions: list[int]
-    """Of each segment."""
+    """Version of each segment."""
     weights: bytes
 
 

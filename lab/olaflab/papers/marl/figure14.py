@@ -59,7 +59,7 @@ class Reorganised:
     rows: int
     lists: float
     fetched_lists: float
-    """Of the lists, the look-ups alone: a tuple for each row and agent."""
+    """Look-ups in the lists alone: a tuple for each row and agent."""
     fetched: float
     """The same in the hash map: a value for each row."""
     looked_up: float

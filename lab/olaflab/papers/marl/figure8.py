@@ -12,10 +12,10 @@ from olaflab.papers.marl.stacks import Arrays, Game, Indices, Joint, Lists, Stac
 BATCH = 1024
 WAYS = {"uniform": 1, "n=16, ref=64": 16, "n=64, ref=16": 64}
 """The paper's three, by the length of a run."""
-ROWS = {3: 300_000, 6: 150_000, 12: 100_000, 24: 30_000}
-"""Of the lists, whose rows take some times the memory of their values."""
-ARRAY_ROWS = {3: 1_000_000, 6: 500_000, 12: 300_000, 24: 100_000}
-"""Of arrays and joint rows: 0.6 to 2.6 GB, far beyond any cache."""
+ROWS = {3: 300_000, 6: 150_000, 12: 100_000, 24: 30_000, 48: 8_000}
+"""Rows of the lists, which take some times the memory of their values."""
+ARRAY_ROWS = {3: 1_000_000, 6: 500_000, 12: 300_000, 24: 100_000, 48: 25_000}
+"""Rows of arrays and joint rows: 0.6 to 2.6 GB, far beyond any cache."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Cost:
 def costs(
     predators: tuple[int, ...], draws: int, share: float, progress: Callable[[str], None]
 ) -> Iterator[Cost]:
-    """Of each number of predators, the layouts one after the other, the ways in turn: ``draws`` of each.
+    """Costs by number of predators and layout; the ways in turn, ``draws`` of each.
 
     ``share`` of the usual rows are kept, for a quick look.
     """

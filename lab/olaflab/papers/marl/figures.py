@@ -6,15 +6,26 @@ What measures is imported when it is run.
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from typing import Any
 
 from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
 from olaflab.papers.measured import Row, measured, table
+from olaflab.papers.runs import Runs
 
 _PARTS = ("sampling", "target Q", "losses and steps")
-_PREDATORS, _ALL = (3, 6), (3, 6, 12, 24)
+_PREDATORS, _ALL = (3, 6), (3, 6, 12, 24, 48)
+_BOTH = (False, True)
 _ROUNDS, _ROWS, _DRAWS = 20, 50_000, 25
-_GAMES, _EPISODES, _SEEDS = ("tag", "spread"), 1000, 5
+_GAMES = {
+    "": ("cooperative navigation, 3 agents", "spread", 3, 1 / 60),
+    "-hunt": ("predator and prey, 3 predators", "hunt", 3, 1 / 60),
+    "-prey": ("predator and prey that learns, 3 predators", "tag", 3, 1 / 60),
+    "-6": ("cooperative navigation, 6 agents", "spread", 6, 1 / 60),
+    "-12": ("cooperative navigation, 12 agents", "spread", 12, 1 / 60),
+}
+"""By the end of a figure's name: title, game, agents, and a training's length as a share of the paper's."""
+_SEEDS = 5
 
 
 def _agents(row: Row) -> str:
@@ -41,7 +52,7 @@ def figures() -> Iterator[Figure]:
         "times the values": lambda row: f"{row['misses'] / row['compulsory']:.2f}",
     })  # fmt: skip
     yield measured("fig9", "Figure 9 and table 1: trainings from end to end", _trainings, {
-        "agents": _agents, "rows kept as": "{stack}", "way": "{way}",
+        "workload": "{workload}", "agents": _agents, "rows kept as": "{stack}", "way": "{way}",
         "ms a round": lambda row: f"{1e3 * row['seconds'] / row['rounds']:.1f}",
         "playing": lambda row: f"{row['playing'] / row['seconds']:.1%}",
         "sampling": lambda row: f"{row['sampling'] / row['seconds']:.1%}",
@@ -53,14 +64,16 @@ def figures() -> Iterator[Figure]:
         "turning, µs a step": lambda row: f"{1e6 * row['turned']:.0f}",
         "joint rows": lambda row: f"{row['lists'] / row['joint']:.1f}",
     })  # fmt: skip
-    title = "Figures 10 and 11: rewards by way to draw"
-    yield Figure("fig10", title, _rewards, _of_rewards, cost=Cost.TRAINING)
+    for number, (end, (title, game, agents, length)) in product((10, 11), _GAMES.items()):
+        run, section = partial(_rewards, number, game, agents, length), partial(_of_rewards, title)
+        name, title = f"fig{number}{end}", f"Figure {number}: {title}"
+        yield Figure(name, title, run, section, cost=Cost.TRAINING)
 
 
 def _profiles(effort: Effort) -> Iterable[Any]:
     from olaflab.papers.marl import round
 
-    return round.profiles(_PREDATORS, effort.number(_ROUNDS), _ROWS, effort.progress)
+    return round.profiles(_ALL, effort.number(_ROUNDS), _ROWS, effort.progress)
 
 
 def _sampling(effort: Effort) -> Iterable[Any]:
@@ -78,39 +91,32 @@ def _misses(effort: Effort) -> Iterable[Any]:
 def _trainings(effort: Effort) -> Iterable[Any]:
     from olaflab.papers.marl import trainings
 
-    return trainings.trainings(_PREDATORS, effort.number(_ROUNDS), _ROWS, effort.progress)
+    loads = [trainings.Workload(*each) for each in product(_PREDATORS, _BOTH, _BOTH)]
+    return trainings.trainings(loads, effort.number(_ROUNDS), _ROWS, effort.progress)
 
 
 def _reorganised(effort: Effort) -> Iterable[Any]:
     from olaflab.papers.marl import figure14
 
-    return figure14.reorganised(_PREDATORS, effort.number(_DRAWS), _ROWS, effort.progress)
+    return figure14.reorganised(_ALL[:4], effort.number(_DRAWS), _ROWS, effort.progress)
 
 
-def _rewards(effort: Effort) -> Points:
-    """Each training is added to a file as it ends, so that an interrupted run goes on."""
+def _rewards(number: int, game: str, agents: int, length: float, effort: Effort) -> Points:
+    """Each training is kept as it ends, so that an interrupted run goes on."""
     from olaflab.papers.marl import rewards
 
-    effort.folder.mkdir(parents=True, exist_ok=True)
-    path, seeds = effort.folder / "marl-rewards.csv", effort.number(_SEEDS)
-    made = rewards.read(path)
-    for each in rewards.rewards(
-        _GAMES, 3, _EPISODES, seeds, tuple(rewards.WAYS), effort.progress, list(made)
-    ):
-        rewards.append(path, each)
-        made.append(each)
-    return {"rows": [asdict(each) for each in made if each.episodes == _EPISODES and each.seed <= seeds]}
+    case = rewards.Case(game, agents, round(rewards.PAPER * (effort.length or length)))
+    runs = Runs(rewards.Reward, effort.folder / "marl", effort.progress)
+    ways = rewards.IN_RUNS if number == 10 else rewards.BY_PRIORITY
+    return {"rows": [asdict(each) for each in rewards.rewards(case, ways, effort.number(_SEEDS), runs)]}
 
 
-def _of_rewards(points: Points) -> Section:
+def _of_rewards(title: str, points: Points) -> Section:
     from olaflab.papers.marl import rewards
 
     heads = ("way", "rows", "worth", "end return", "against uniform", "its interval")
-    tables = {}
-    for game in _GAMES:
-        own = [rewards.Reward(**row) for row in points["rows"] if row["game"] == game]
-        rows = [dict(zip(heads, line, strict=True)) for line in rewards.summary(own)]
-        seeds = len({each.seed for each in own})
-        columns = {head: f"{{{head}}}" for head in heads}
-        tables[game] = table(f"{game}: {_EPISODES} episodes, {seeds} seeds", columns, rows)
-    return Section(tables)
+    made = [rewards.Reward(**row) for row in points["rows"]]
+    episodes, seeds = made[0].episodes, len({each.seed for each in made})
+    title += f": {episodes} episodes ({episodes / rewards.PAPER:.1%} of the paper's), {seeds} seeds"
+    rows = [dict(zip(heads, line, strict=True)) for line in rewards.summary(made)]
+    return Section({"rows": table(title, {head: f"{{{head}}}" for head in heads}, rows)})

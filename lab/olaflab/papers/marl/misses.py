@@ -29,7 +29,7 @@ _COUNT = re.compile(r"LLd misses:\s+([\d,]+)")
 
 @dataclass(frozen=True)
 class Misses:
-    """Of ``batches`` mini-batches of one trainer, without those of a program that gathers nothing."""
+    """Misses of ``batches`` mini-batches of one trainer, without those of a program that gathers nothing."""
 
     layout: str
     way: str

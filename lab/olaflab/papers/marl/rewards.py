@@ -4,18 +4,19 @@ Runs of neighbours make a batch of 1024 rows worth fewer independent ones, so un
 are the controls: where rewards hold with these too, they prove nothing about runs.
 """
 
-import csv
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from olaf.experience import effective_rows, sample
 
 from olaflab.papers.marl.examples import example
+from olaflab.papers.runs import Runs
 from olaflab.papers.summary import estimate
-from olafswitch.errors import BadInput, Problem
 
+PAPER = 60_000
+"""Episodes of the paper's trainings."""
 BATCH = 1024
 WAYS: dict[str, tuple[str, int]] = {
     "uniform": ("uniform", BATCH),
@@ -27,9 +28,23 @@ WAYS: dict[str, tuple[str, int]] = {
     "uniform, 48 rows": ("uniform", 48),
 }
 """Sampler and rows of a batch. 85 and 48 are what runs of 16 and 64 are worth in long random play."""
+IN_RUNS = ("uniform", "n=16, ref=64", "n=64, ref=16", "uniform, 85 rows", "uniform, 48 rows")
+"""Figure 10's, with their controls."""
+BY_PRIORITY = ("uniform", "PER", "IP")
+"""Figure 11's."""
 _SHARE = 0.25
-"""Of the episodes, the last: their mean return is a run's reward."""
+"""Share of the episodes, the last, whose mean return is a training's reward."""
 _WORLDS, _DRAWS = 4, 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A game, its predators or navigators, and the length of its trainings."""
+
+    game: str
+    """``hunt``, ``tag`` (prey learn, too) or ``spread`` of the SDK's example."""
+    agents: int
+    episodes: int
 
 
 @dataclass(frozen=True)
@@ -37,55 +52,49 @@ class Reward:
     """One training."""
 
     game: str
+    agents: int
     episodes: int
     way: str
     seed: int
     first: float
     """Mean return of the first quarter of episodes, of predators or navigators."""
     last: float
-    """Of the last quarter."""
+    """Mean return of the last quarter."""
     effective: float
     """Independent rows that a batch is worth, by what is observed, at the end; the mean over draws."""
 
 
-def rewards(
-    games: Sequence[str],
-    agents: int,
-    episodes: int,
-    seeds: int,
-    ways: Sequence[str],
-    progress: Callable[[str], None],
-    made: Collection[Reward] = (),
-) -> Iterator[Reward]:
-    """Seed by seed, games and ways in turn, so that an early end leaves whole comparisons.
+def rewards(case: Case, ways: Sequence[str], seeds: int, runs: Runs[Reward]) -> Iterator[Reward]:
+    """Seed by seed, all ways in turn, so that an early end leaves whole comparisons."""
+    for seed in range(1, seeds + 1):
+        for way in ways:
+            curve = f"{case.game}-{case.agents}-{way}"
+            settings = {**vars(case), "way": way}
+            yield runs.of(curve, seed, settings, partial(trained, case, way, seed))
 
-    What is in ``made`` is not trained again. Values have two digits after the point, as in the file.
-    """
+
+def trained(case: Case, way: str, seed: int) -> Reward:
+    """One training. Values have two digits after the point."""
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
-    kinds = {"tag": particles.Tag, "spread": particles.Spread}
-    there = {(each.game, each.episodes, each.way, each.seed) for each in made}
-    for seed in range(1, seeds + 1):
-        for game in games:
-            for way in ways:
-                if (game, episodes, way, seed) in there:
-                    continue
-                progress(f"{game}, seed {seed}: {way}")
-                sampler, batch = WAYS[way]
-                settings = maddpg.Settings(sampler=sampler, batch=batch, rows=40 * episodes, warm_up=BATCH)
-                team = maddpg.Team(kinds[game](agents, _WORLDS, np.random.default_rng(seed)), settings, seed)
-                returns = np.array([each[:agents].mean() for each in maddpg.train(team, episodes)])
-                part = max(int(len(returns) * _SHARE), 1)
-                worth = []
-                for _ in range(_DRAWS):
-                    rows, draw = sample(team.ring, team.samplers[0], batch)
-                    worth.append(effective_rows(rows["obs"], draw.runs, draw.weights()))
-                values = returns[:part].mean(), returns[-part:].mean(), np.mean(worth)
-                yield Reward(game, episodes, way, seed, *(round(float(value), 2) for value in values))
+    kinds = {"hunt": particles.Hunt, "tag": particles.Tag, "spread": particles.Spread}
+    sampler, batch = WAYS[way]
+    rows = 40 * min(case.episodes, 25_000)
+    settings = maddpg.Settings(sampler=sampler, batch=batch, rows=rows, warm_up=BATCH)
+    team = maddpg.Team(kinds[case.game](case.agents, _WORLDS, np.random.default_rng(seed)), settings, seed)
+    returns = np.array([each[: case.agents].mean() for each in maddpg.train(team, case.episodes)])
+    part = max(int(len(returns) * _SHARE), 1)
+    worth = []
+    for _ in range(_DRAWS):
+        batch_rows, draw = sample(team.ring, team.samplers[0], batch)
+        worth.append(effective_rows(batch_rows["obs"], draw.runs, draw.weights()))
+    means = returns[:part].mean(), returns[-part:].mean(), np.mean(worth)
+    first, last, effective = (round(float(each), 2) for each in means)
+    return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective)
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
-    """Of one game, by way: rows of a batch, what they are worth, end return, difference from uniform's.
+    """One case's lines by way: rows of a batch, what they are worth, end return, difference from uniform's.
 
     Differences are taken seed by seed. The last shows where the mean lies: within
     uniform's 95 % interval, above it or below.
@@ -105,30 +114,3 @@ def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]
         place = "within" if abs(ends.mean - base.mean) <= base.interval else beyond
         lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), place))
     return lines
-
-
-def append(path: Path, training: Reward) -> None:
-    """Add its line; the file's first line names the columns."""
-    begins = not path.exists()
-    with path.open("a", newline="") as file:
-        names = [each.name for each in fields(Reward)]
-        lines = csv.DictWriter(file, names, lineterminator="\n")
-        if begins:
-            lines.writeheader()
-        lines.writerow(asdict(training))
-
-
-def read(path: Path) -> list[Reward]:
-    """What :func:`append` wrote; empty without a file. Raises BadInput for another file."""
-    if not path.exists():
-        return []
-    kinds = {"int": int, "float": float, "str": str}
-    columns = {each.name: kinds[str(getattr(each.type, "__name__", each.type))] for each in fields(Reward)}
-    with path.open(newline="") as file:
-        lines = csv.DictReader(file)
-        try:
-            return [Reward(**{name: columns[name](value) for name, value in line.items()}) for line in lines]
-        except (KeyError, TypeError, ValueError) as error:
-            where = f"{path}:{lines.line_num}"
-            remedy = "name a file that this command wrote, or a new one"
-            raise BadInput(Problem("not a line of rewards", where, remedy)) from error

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from olaflab.papers.marl.examples import example
-from olaflab.papers.marl.kept import fill, keep
+from olaflab.papers.marl.figure8 import ROWS
+from olaflab.papers.marl.relayed import fill, keep
 from olaflab.papers.marl.stacks import Game, Lists
 
 PARTS = ("sampling", "target Q", "losses and steps")
@@ -36,19 +37,23 @@ class Profile:
 def profiles(
     predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Profile]:
-    """For each number of predators, the stacks with ``rows`` rows of noise, which cost what others do."""
+    """For each number of predators, the stacks with ``rows`` rows of noise, which cost what others do.
+
+    Of more than six predators fewer rounds are measured, as each has as much more to do.
+    """
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
     for count in predators:
+        kept, measured = min(rows, ROWS[count]), max(1, rounds * 36 // max(count, 6) ** 2)
         for stack in STACKS:
             progress(f"{count} predators: {stack}")
             game = particles.Tag(count, 1, np.random.default_rng(1))
-            settings = maddpg.Settings(rows=2 * rows, one_batch=stack.endswith("one batch"))
+            settings = maddpg.Settings(rows=2 * kept, one_batch=stack.endswith("one batch"))
             team = maddpg.Team(game, settings, 1)
             if stack == "lists":
-                keep(team, Lists(Game(count), rows))
-            fill(team, rows)
-            yield _measured(team, Profile(count, game.agents, stack, rounds))
+                keep(team, Lists(Game(count), kept))
+            fill(team, kept)
+            yield _measured(team, Profile(count, game.agents, stack, measured))
 
 
 def _measured(team: Any, profile: Profile) -> Profile:

@@ -23,18 +23,25 @@ ACTIONS, EPISODE = 5, 25
 
 @dataclass(frozen=True)
 class Game:
-    """Predator and prey: a prey and a landmark for three predators each, at least two (MARL §VI)."""
+    """Predator and prey: a prey and a landmark for three predators each, at least two landmarks (MARL §VI).
+
+    Or cooperative navigation: as many landmarks as agents.
+    """
 
     predators: int
+    """Or navigators."""
+    navigation: bool = False
 
     @property
     def prey(self) -> int:
         """How many prey."""
-        return self.predators // 3
+        return 0 if self.navigation else self.predators // 3
 
     @property
     def observations(self) -> list[int]:
         """How many values each agent observes, the predators first."""
+        if self.navigation:
+            return [6 * self.predators] * self.predators
         landmarks, others = max(2, self.prey), self.predators + self.prey - 1
         common = 4 + 2 * landmarks + 2 * others
         return [common + 2 * self.prey] * self.predators + [common + 2 * (self.prey - 1)] * self.prey
@@ -54,7 +61,7 @@ class Stack(Protocol):
     """A layout, for a number of rows that is given when it is made."""
 
     rows: int
-    """That are there."""
+    """How many there are."""
 
     def add(self, block: Values) -> None:
         """Steps as :func:`steps` makes them; an episode has 25."""

@@ -1,7 +1,7 @@
 """MARL's figure 9 and table 1: what trainings cost from end to end, by layout and way to draw."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from olaf.experience import Draw, Prioritised
 
 from olaflab.papers.marl.examples import example
 from olaflab.papers.marl.figure8 import ROWS
-from olaflab.papers.marl.kept import fill, keep
+from olaflab.papers.marl.relayed import fill, keep
 from olaflab.papers.marl.rewards import BATCH
 from olaflab.papers.marl.rewards import WAYS as _WAYS
 from olaflab.papers.marl.round import timed
@@ -19,14 +19,29 @@ from olaflab.papers.marl.stacks import Game, Lists
 WAYS = {way: sampler for way, (sampler, rows) in _WAYS.items() if rows == BATCH}
 STACKS = ("lists", "joint rows")
 ROUNDS = 14_744
-"""Of a whole training: 60,000 episodes of 25 steps, a round after every 100 steps but the first 25,600."""
+"""Rounds of 60,000 episodes of 25 steps: one after every 100 steps but the first 25,600."""
 _WORLDS = 4
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A game, its algorithm, and its predators or navigators."""
+
+    predators: int
+    navigation: bool = False
+    matd3: bool = False
+
+    @property
+    def name(self) -> str:
+        """As the paper has it."""
+        return f"{'CN' if self.navigation else 'PP'}, {'MATD3' if self.matd3 else 'MADDPG'}"
 
 
 @dataclass
 class Training:
     """CPU seconds of ``rounds`` rounds, each with the 100 steps that are played before it."""
 
+    workload: str
     predators: int
     agents: int
     stack: str
@@ -34,19 +49,19 @@ class Training:
     rounds: int = 0
     seconds: float = 0.0
     playing: float = 0.0
-    """Of these: the environment's steps, choosing actions, keeping what was seen."""
+    """CPU seconds of the environment's steps, choosing actions, keeping what was seen."""
     sampling: float = 0.0
 
     @property
     def hours(self) -> float:
-        """Of a whole training at this cost."""
+        """Hours of a whole training at this cost."""
         return self.seconds / self.rounds * ROUNDS / 3600
 
 
 def trainings(
-    predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
+    workloads: Sequence[Workload], rounds: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Training]:
-    """For each number of predators ``rounds`` of each layout and way, in turn: ratios are of one run.
+    """For each workload ``rounds`` of each layout and way, in turn: ratios are of one run.
 
     Trainings begin with ``rows`` rows of noise, or as many as figure 8 has, as if they had gone on for long.
     The ways of a layout improve the same networks, which cost the same whatever they have learnt. At first
@@ -54,17 +69,19 @@ def trainings(
     """
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
-    for count in predators:
-        made, teams, kept = [], {}, min(rows, ROWS[count])
+    for load in workloads:
+        count, made, teams, kept = load.predators, [], {}, min(rows, ROWS[load.predators])
         for stack in STACKS:
-            progress(f"{count} predators: filling {stack} with {kept} rows")
-            game = particles.Tag(count, _WORLDS, np.random.default_rng(1))
-            settings = maddpg.Settings(rows=2 * kept + 400 * len(WAYS) * (rounds + 1))
+            progress(f"{load.name}, {count}: filling {stack} with {kept} rows")
+            kind = particles.Spread if load.navigation else particles.Tag
+            game = kind(count, _WORLDS, np.random.default_rng(1))
+            most = 2 * kept + 400 * len(WAYS) * (rounds + 1)
+            settings = maddpg.Settings(rows=most, matd3=load.matd3)
             team = teams[stack] = maddpg.Team(game, settings, 1)
             if stack == "lists":
-                keep(team, Lists(Game(count), kept))
+                keep(team, Lists(Game(count, load.navigation), kept))
             fill(team, kept)
-            made += [Training(count, game.agents, stack, way) for way in WAYS]
+            made += [Training(load.name, count, game.agents, stack, way) for way in WAYS]
         parts = {stack: _parts(team) for stack, team in teams.items()}
         samplers = {
             (stack, way): [_sampler(maddpg, kind, team.ring, agent) for agent in range(len(team.agents))]
@@ -72,7 +89,7 @@ def trainings(
             for way, kind in WAYS.items()
         }
         for turn in range(rounds + 1):
-            progress(f"{count} predators: round {turn} of {rounds}")
+            progress(f"{load.name}, {count}: round {turn} of {rounds}")
             for each in made:
                 team, spent = teams[each.stack], parts[each.stack]
                 team.samplers = samplers[each.stack, each.way]

@@ -35,11 +35,11 @@ class Setting:
 
     clusters: int = 2
     workers: int = 3
-    """Of each cluster."""
+    """Workers of each cluster."""
     slots: int = 2
     policy: str = "plain"
     local_rate: float = 1e-3
-    """Of a worker's optimiser, twice the usual: three workers learn in as many updates as six would."""
+    """Rate of a worker's optimiser, twice the usual: three workers learn in as many updates as six would."""
     longer: int = 1
     """By how much the training is longer."""
     comparable: float | None = None
@@ -188,7 +188,7 @@ def _curves(
 
 
 def _without_merging(setting: Setting) -> Setting:
-    """Where no frames are merged, how they count does not matter, and its runs are figure 8's own."""
+    """The same setting, or figure 8's own where no frames are merged: how they count does not matter then."""
     policy = "plain" if setting.policy == "once" else setting.policy
     return replace(setting, policy=policy, comparable=None)
 

@@ -85,7 +85,7 @@ class Delivery:
     """Updates that workers had ready."""
     sent: int
     frames: int
-    """That the server received."""
+    """Frames that the server received."""
     contained: int
     """Frames of workers within them."""
     lost: int

@@ -1,4 +1,4 @@
-"""Where trainings end under congestion, between where they begin and where they would end without it.
+"""Ends of trainings under congestion, between their beginnings and their ends without it.
 
 What was learnt is (R - R0)/(R_ideal - R0), R the mean reward of the last tenth of the updates. OLAF does not
 normalise, so R0 is ours to choose, and two are given: what the untrained policy earns, that is the reward of
@@ -18,16 +18,16 @@ Rewards = NDArray[np.float64]
 """(seeds, updates)"""
 IDEAL = "ideal"
 WITHIN = 0.9
-"""Of ideal: the target for Olaf."""
+"""Share of ideal that is the target for Olaf."""
 PAIRS = {
     "Olaf, 55 % less output": ("FIFO, 55 % lost", 0.82),
     "Olaf, 74 % less output": ("FIFO, 74 % lost", 0.865),
 }
-"""Of Olaf's queues: FIFO at the same output, and how far Olaf ends above it (OLAF §8.2, 40 and 20 Gb/s)."""
+"""Olaf's queues: FIFO at the same output, and how far Olaf ends above it (OLAF §8.2, 40 and 20 Gb/s)."""
 ORIGINS = UNTRAINED, TENTH = ("the untrained policy", "ideal's first tenth")
 _DRAWS = 10_000
 _TENTHS = range(6, 11)
-"""Of a training, after which its ends are compared; before, the ideal one has learnt nothing either."""
+"""Tenths of a training after which its ends are compared; before, the ideal one has learnt nothing either."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Ratio:
 
 
 class Ends:
-    """Of the trainings behind each queue, which have their seeds in common."""
+    """Ends of the trainings behind each queue, which have their seeds in common."""
 
     def __init__(self, rewards: Mapping[str, Rewards], origin: str = UNTRAINED) -> None:
         """``rewards`` of every queue, IDEAL and those of PAIRS among them; ``origin`` is R0's name."""

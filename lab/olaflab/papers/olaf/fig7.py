@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 WORKERS = 3
-"""Of each cluster."""
+"""Workers of each cluster."""
 GOAL = 200
 """Updates of each worker."""
 RATES = (40, 20, 10, 5)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from olaflab.papers.olaf.sockets import Run
 
 _SHOWN = "Olaf, 55 % less output"
-"""Of figure 8's queues: the one that its other settings are drawn for."""
+"""The queue of figure 8 that its other settings are drawn for."""
 
 
 def figures() -> Iterator[Figure]:

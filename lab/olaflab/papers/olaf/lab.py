@@ -40,7 +40,7 @@ class Queue:
 
     mode: Mode
     rate: int | None = None
-    """Of its output in bit/s; None is no limit."""
+    """Rate of its output in bit/s; None is no limit."""
     comparable: float | None = None
     """Updates whose rewards differ by more are not merged: the better stays (OLAF §3). None is no rule."""
 

@@ -42,7 +42,7 @@ class Outcome:
 
 
 def load(at_once: int | None, order: int) -> Load:
-    """Of which ``at_once`` clusters train at a time, in an order drawn from ``order``; None: all together."""
+    """``at_once`` clusters train at a time, in an order drawn from ``order``; None: all together."""
     return TOGETHER if at_once is None else replace(TOGETHER, at_once=at_once, order=order)
 
 
@@ -52,11 +52,11 @@ def planned(wanted: Load) -> Schedule:
     return schedule(trace, np.arange(CLUSTERS * WORKERS) // WORKERS, wanted)
 
 
-def replay(plan: Schedule, frame_bytes: int, mode: Mode, rate: int) -> Outcome:
-    """Send a plan through one engine whose output takes ``rate`` bit/s."""
+def replay(plan: Schedule, frame_bytes: int, mode: Mode, rate: int, slots: int = SLOTS) -> Outcome:
+    """Send a plan through one engine of ``slots`` slots whose output takes ``rate`` bit/s."""
     cluster = plan.worker // WORKERS
     trace = Trace("engine", plan.time, cluster, plan.worker % WORKERS, frame_bytes)
-    engine = Engine("engine", SLOTS, rate, mode=mode)
+    engine = Engine("engine", slots, rate, mode=mode)
     end = int(plan.time[-1]) + G
     found = run(Scenario((engine,), trace=trace), end, record=True)
     assert found.receptions is not None

@@ -53,7 +53,7 @@ class Setup:
     jitter: float = 0.1
     """Each update is late by up to this share of its period."""
     control: Control = FAIR
-    """Of Olaf_TC."""
+    """Parameters of Olaf_TC."""
     delay: int = 0
     """ns of each link, in each direction."""
     ack_bytes: int = 64

@@ -51,7 +51,7 @@ class Load:
     """1/s."""
     delta_t: float
     seconds: float
-    """Of each run."""
+    """Length of each run."""
 
 
 LOAD = Load(interval=0.25, excess=1.8, v=8.0, delta_t=0.125, seconds=60.0)
@@ -66,7 +66,7 @@ class Run:
     """Updates."""
     sent: int
     lost: int
-    """Of those sent, in the queue."""
+    """Updates sent that the queue lost."""
     probability: float
     """Mean P_s as the updates were offered."""
     active: float
@@ -76,12 +76,12 @@ class Run:
 
     @property
     def share(self) -> float:
-        """Of the updates offered, those sent."""
+        """Share of the updates offered that were sent."""
         return self.sent / self.offered
 
     @property
     def loss(self) -> float:
-        """Of the updates sent, those lost."""
+        """Share of the updates sent that were lost."""
         return self.lost / max(self.sent, 1)
 
 

@@ -142,7 +142,7 @@ def _made_with(case: Case) -> dict[str, object]:
 
 
 def _file(case: Case) -> str:
-    """Of a case's runs: two cases that differ in their names alone have them in common."""
+    """Name of the files of a case's runs: cases that differ in their names alone have them in common."""
     control = f"-{case.control.delta_t:g}-{case.control.v:g}" if case.control else ""
     return f"{case.mode.name.lower()}{control}{'' if case.folded else '-frames'}"
 

@@ -10,7 +10,7 @@ from olaflab.papers.olaf.multi_hop import MS, Queue, Setup, measure, once
 from olaflab.papers.statistics import Figures, over
 
 SWEEP_RUNS = 10
-"""Of each setup of a sweep, at most."""
+"""Runs of each setup of a sweep, at most."""
 _EDGES = (0.5, 0.55, 0.6, 0.7, 0.8, 1.0, 2.0, 100.0)
 """Outputs of SW1 and SW2, in Mb/s; the last is no bottleneck at all."""
 _JITTERS = (0.0, 0.01, 0.1, 1.0)

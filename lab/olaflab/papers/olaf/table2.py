@@ -67,7 +67,7 @@ def compared(data: Points, paper: Mapping[str, tuple[str, str, str, str]], perio
 
 
 def sweeps(data: Points) -> dict[str, Table]:
-    """Where the paper's statements hold, and every setup."""
+    """Setups in which the paper's statements hold, and all of them."""
     runs = min(data["runs"], sweep.SWEEP_RUNS)
     parts = [sweep.statements(data, name) for name in ("edge", "behind", "together")]
     held = [

@@ -171,7 +171,7 @@ class _Bench:
 
 
 def _differences(lines: Mapping[str, Line]) -> Iterator[tuple[str, Estimate, Estimate]]:
-    """Of Olaf and each other contender, seed by seed: all the time, at the end."""
+    """Differences of Olaf from each other contender, seed by seed: all the time, at the end."""
     ours = lines[OLAF]
     for name, line in lines.items():
         if name != OLAF:

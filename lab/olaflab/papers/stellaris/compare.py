@@ -36,18 +36,18 @@ class Curve:
 
 
 Curves = Mapping[str, Sequence[Curve]]
-"""Of every seed, by the rule's name."""
+"""Curves of every seed, by the rule's name."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Of two rules' rewards, seed by seed."""
+    """Difference of two rules' rewards, seed by seed."""
 
     other: str
     rounds: float
-    """Of ours, on average."""
+    """Mean rounds of ours."""
     others: float
-    """Of the other."""
+    """Mean rounds of the other rule."""
     reward: float
     difference: Estimate
 
@@ -58,7 +58,7 @@ class Difference:
 
 
 def verdict(difference: Estimate) -> str:
-    """Of a difference with its interval of 95 %."""
+    """Words for a difference with its interval of 95 %."""
     if isnan(difference.interval):
         return "one seed says nothing"
     if abs(difference.mean) <= difference.interval:
@@ -92,7 +92,7 @@ def curves(found: "Mapping[str, Sequence[Run]]", rules: Sequence[Rule], rounds: 
 
 
 def differences(made: Curves, ours: str, by: str) -> list[Difference]:
-    """Of ours and each other rule, as far as both have come.
+    """Differences of ours from each other rule, as far as both have come.
 
     That is ``by`` all ``rounds``, ``half`` of them, as many ``steps``, or the same ``seconds``.
     """

@@ -43,7 +43,7 @@ never costs more than twice the best choice."""
 PRICE = 3.06 / 3600 / 4
 """$ of a learner's second."""
 RATE = 0.3
-"""Of plain ascent: with an optimiser that normalises gradients, weights of staleness would cancel."""
+"""Rate of plain ascent: with an optimiser that normalises gradients, weights of staleness would cancel."""
 _FLOOR = 0.13
 """δ_max·d^K ends here, whatever K."""
 _ROUND = 40
@@ -96,9 +96,9 @@ class Setting:
 
     system: str
     learners: int
-    """That there may be."""
+    """Most learners that there may be."""
     output: float
-    """Of what they send when all are busy, the share that the output carries."""
+    """Share that the output carries of what they send when all are busy."""
     seconds: float
     """Virtual."""
     auto: bool = False
@@ -106,13 +106,13 @@ class Setting:
     step: float = 1.0
     """The learning rate in units of RATE."""
     pace: float = 1.0
-    """Of its share of the output, what a worker that adds up uses."""
+    """What a worker that adds up uses of its share of the output."""
     parts: int = 10
-    """Of the time, each with its mean return."""
+    """Parts of the time, each with its mean return."""
 
     @property
     def rate(self) -> int:
-        """Of the output, in bit/s."""
+        """Rate of the output, in bit/s."""
         frame = 8 * (GRADIENT_OFFSET + 4 * VALUES)
         return round(self.learners * frame / GRADIENT * self.output)
 
@@ -125,7 +125,7 @@ class Run:
     """By part of the time: the mean of the episodes that ended in it, of the part before where none did."""
     gradients: int
     frames: int
-    """Of the learners' that arrived at the server."""
+    """Learners' frames that arrived at the server."""
     updates: int
     """Gradients in them."""
     lost: int
@@ -321,7 +321,7 @@ class _Training:
             self._network.at(due, self._learners.tick)
 
     def result(self, lost: int) -> Run:
-        """Of the training that is over."""
+        """Result of the training that is over."""
         now = self._network.time
         self._account(self._admitted)
         self._learners.close()

@@ -13,8 +13,8 @@ from olaflab.papers.summary import Summary, trained
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-LEARNERS, ROUNDS = 8, 20
-"""Of 4096 steps and 40 gradients."""
+LEARNERS, ROUNDS, FEW = 8, 20, 10
+"""Rounds of 4096 steps and 40 gradients, and of the figures that are about early learning."""
 HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
 BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 """Learners behind one output, virtual seconds of a training, and seeds of its comparison."""
@@ -25,16 +25,16 @@ def figures() -> Iterator[Figure]:
     yield _one("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
                _draw("virtual", lambda of: of.draw_switches), Cost.MODEL)  # fmt: skip
     yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 3,
-               _draw("virtual", lambda of: of.draw_staleness))  # fmt: skip
-    yield _one(
-        "fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 3, _draw("comparison", lambda of: of.draw)
-    )
+               _draw("virtual", lambda of: of.draw_staleness), rounds=FEW)  # fmt: skip
+    yield _one("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
+               _draw("comparison", lambda of: of.draw), rounds=FEW)  # fmt: skip
     yield _one(
         "fig8", "Figure 8: three costs", HOPPER, 10, _draw("virtual", lambda of: of.draw_money), Cost.MODEL
     )
     yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 10,
                _draw("comparison", lambda of: of.draw))  # fmt: skip
-    yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 5, _draw("comparison", lambda of: of.draw_settings))
+    yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 10,
+               _draw("comparison", lambda of: of.draw_settings), rounds=FEW)  # fmt: skip
     yield _one("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
                _draw("shares", lambda of: of.draw),
                Cost.MACHINE)  # fmt: skip
@@ -46,11 +46,12 @@ def figures() -> Iterator[Figure]:
 def _one(
     name: str, title: str, environment: str, seeds: int,
     draw: "Callable[[Points, Drawing], None]", cost: Cost = Cost.TRAINING,
+    rounds: int = ROUNDS,
 ) -> Figure:  # fmt: skip
     def make(effort: Effort) -> Summary:
         from olaflab.papers.stellaris.parts import Bench
 
-        bench = Bench(environment, LEARNERS, ROUNDS, effort.number(seeds), effort.progress)
+        bench = Bench(environment, LEARNERS, rounds, effort.number(seeds), effort.progress)
         return bench.figure(name)
 
     return trained(name, title, make, draw, cost)

@@ -92,7 +92,7 @@ class _Training:
                    timeline.now, report.reserved, report.invoked, report.whole, tuple(moved))  # fmt: skip
 
     def _policy(self) -> Any:
-        """Of the round's rows; it stays as it is when the parameters move."""
+        """Distribution of actions at the round's rows; it stays as it is when the parameters move."""
         with torch.no_grad():
             found = self._agent.policy(self._rows.observations).base_dist
             normal = torch.distributions.Normal(found.loc.clone(), found.scale.clone())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OUTPUTS = (1.0, 0.5, 0.25)
 FOLLOWED = ("Olaf + Stellaris at the server", "Olaf + plain")
-"""Of these, the number of learners follows the network, too."""
+"""Rules whose number of learners follows the network, too."""
 LEAST = 0.25
 """The output at which it does."""
 Found = dict[Setting, list[Run]]

@@ -30,7 +30,7 @@ class Bench:
 
     @property
     def scale(self) -> Scale:
-        """Of all trainings."""
+        """Scale of all trainings."""
         return Scale.of(self.environment)
 
     def figure(self, part: str) -> Summary:
@@ -104,14 +104,14 @@ class Bench:
 
         Raises ImportError where a package is missing.
         """
-        from olaflab.papers.stellaris.kept import Asked
+        from olaflab.papers.stellaris.trained import Training
 
         found: dict[str, list[Run]] = {name: [] for name in every}
         total, done, made, spent = self.seeds * len(every), 0, 0, 0.0
         for seed in range(self.seeds):
             for name, rule in every.items():
                 done, began = done + 1, monotonic()
-                request = Asked(rule, seed, self.rounds, self.environment, self.scale, moves)
+                request = Training(rule, seed, self.rounds, self.environment, self.scale, moves)
                 run, new = request.found()
                 made, spent = made + new, spent + new * (monotonic() - began)
                 found[name].append(run)

@@ -28,7 +28,7 @@ class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installe
         return torch.distributions.Independent(normal, 1)
 
     def log_prob(self, rows: "Rows") -> Any:
-        """Of the rows' actions, (n,)."""
+        """Log-probabilities of the rows' actions, (n,)."""
         return self.policy(rows.observations).log_prob(rows.actions)
 
     def values(self, observations: Any) -> Any:

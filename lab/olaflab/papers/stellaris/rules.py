@@ -10,24 +10,24 @@ RATE = 3e-4
 DECAY, ROOT, RHO = 0.96, 3.0, 1.0
 """Stellaris' d over ROUNDS rounds, its v and its ρ (Stellaris §VIII-A)."""
 ROUNDS = 50
-"""Of the paper. With another number d is such that δ_max·d^K ends where it does there."""
+"""Rounds of the paper. With another number d is such that δ_max·d^K ends where it does there."""
 _SECONDS = {"Hopper": 21e-3, "Walker2d": 20e-3, "Humanoid": 32e-3}
-"""Of a gradient of 1024 rows, measured with the paper's networks on one processor."""
+"""Seconds of a gradient of 1024 rows, measured with the paper's networks on one processor."""
 STELLARIS, EQUAL, PPO = "stellaris", "synchronous, as many steps", "ppo"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Of every training: Stellaris §VIII-A as its public demonstration has it."""
+    """Scale of every training: Stellaris §VIII-A as its public demonstration has it."""
 
     actors: int = 16
     steps: int = 256
-    """Of each actor, a round."""
+    """Steps of each actor in a round."""
     epochs: int = 10
     parts: int = 4
-    """Of a round's rows in an epoch, a gradient each."""
+    """Parts of a round's rows in an epoch, a gradient each."""
     second: float = 21e-3
-    """Of a gradient of 1024 rows; a fifth of it is the same for any number (measured: 72 ms of 4096)."""
+    """Seconds of a gradient of 1024 rows; a fifth is the same for any number (measured: 72 ms of 4096)."""
     act: float = 1e-3
     """Seconds of an actor's step."""
     jitter: float = 0.3
@@ -58,7 +58,7 @@ class Rule:
     rho: float | None = None
     """The bound of truncated importance weights over all learners; None: PPO's plain ratio."""
     parts: int | None = None
-    """Of the rows in an epoch, where it is not the scale's."""
+    """Parts of the rows in an epoch, where they are not the scale's."""
     like: "Rule | None" = None
     """Each round ends after as many optimiser steps as this one makes in it, whose seed is the same."""
 

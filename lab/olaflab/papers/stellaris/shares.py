@@ -7,15 +7,11 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from olaf.elastic import Ledger
 from olaf.policies import Update
-from olaf.torch import flat
-from olaf.torch.importance import clipped, truncated
 
 from olafctl import plotting
 from olaflab.papers.figure import Points
-from olaflab.papers.stellaris.play import Actors, Agent, weights_of
 from olaflab.papers.stellaris.rules import RATE, Scale, stellaris
 from olaflab.papers.summary import Summary
 
@@ -28,6 +24,12 @@ WORK = ("playing", "gradients")
 
 def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats: int) -> Summary:
     """Processor seconds of one round, by what they go to; medians of ``repeats``."""
+    import torch
+    from olaf.torch import flat
+    from olaf.torch.importance import clipped, truncated
+
+    from olaflab.papers.stellaris.play import Actors, Agent, weights_of
+
     torch.set_num_threads(1)
     torch.manual_seed(0)
     actors = Actors(environment, scale.actors, 0)

@@ -25,7 +25,7 @@ PRICE = 3.06 / 3600 / 4
 """$ of a learner's second: four on a GPU's machine (Stellaris §VIII-A)."""
 
 Gradient = Callable[[Any, Vector, Sequence[Vector]], Vector]
-"""Of these numbers of rows, at these weights, while other learners compute with those."""
+"""A gradient of these numbers of rows, at these weights, while other learners compute with those."""
 
 
 class Timeline:
@@ -97,9 +97,9 @@ class Timed:
     """A run without what is learnt."""
 
     steps: tuple[int, ...]
-    """Of the optimiser, by round."""
+    """Steps of the optimiser, by round."""
     ends: tuple[float, ...]
-    """Of rounds, in virtual seconds."""
+    """Ends of rounds, in virtual seconds."""
     lags: tuple[int, ...]
     """Staleness of each gradient, in order."""
     report: Report

@@ -26,7 +26,7 @@ ACTOR = 4.896 / 3600 / 128
 WHOLE = Scale(actors=128, steps=1024)
 """Stellaris §II-C: 128 actors × 1024 steps, a gradient of a quarter of the rows."""
 LEARNERS, ACTORS = (2, 4, 6, 8), (8, 16, 24, 32)
-"""Of figure 3."""
+"""Numbers of learners and actors in figure 3."""
 _SERVERFUL = SHARED["synchronous"]
 ENVIRONMENTS = ("Hopper-v5", "Walker2d-v5", "Humanoid-v5")
 
@@ -43,12 +43,12 @@ class Costs:
     """And cold starts, and what is kept alive meanwhile."""
 
     def sums(self) -> tuple[float, float, float]:
-        """Of both."""
+        """Sums over learners and actors."""
         return sum(self.reserved), sum(self.invoked), sum(self.whole)
 
 
 def costs(times: Timed, scale: Scale, rounds: int) -> Costs:
-    """Of a run's learners, and of its actors, which play a part of the time."""
+    """Costs of a run's learners, and of its actors, which play a part of the time."""
     second, report = scale.actors * ACTOR, times.report
     playing, all_of_it = rounds * scale.steps * scale.act * second, times.ends[-1] * second
     return Costs(

@@ -95,7 +95,7 @@ class EngineMedium:
 
 
 def address(host: Host) -> Address:
-    """Where a host of a testbed has its port in the virtual network."""
+    """Address of a testbed's host in the virtual network."""
     return str(host.ip), host.udp_port
 
 

@@ -42,7 +42,7 @@ class Measurement:
     replaced: int
     lost: int
     causes: dict[str, int]
-    """Of lost: by the engine's counters, only those that are not zero."""
+    """Causes of loss by the engine's counters, only those that are not zero."""
     counts: dict[int, int]
     """Worker updates in a received frame → frames (OLAF figure 6)."""
     ages: tuple[ClusterAge, ...]

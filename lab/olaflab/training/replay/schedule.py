@@ -50,7 +50,7 @@ class Schedule:
     time: Indices
     """Virtual ns, from 0, never decreasing."""
     worker: Indices
-    """Which of the testbed's workers sends, from 0."""
+    """Number of the testbed's worker that sends, from 0."""
     seq: Indices
     """The update's number at its worker, from 0."""
     source: Indices
@@ -58,7 +58,7 @@ class Schedule:
     update: Indices
     """Its number at that worker."""
     segment: Indices
-    """Which block of the gradient the frame carries."""
+    """Number of the gradient's block that the frame carries."""
     generated: Indices
     """Virtual ns at which the update's first frame was sent: that is when it was generated."""
 
@@ -82,7 +82,7 @@ class Load:
     link: float
     """bit/s of the workers' link into the engine, the most that is ever offered."""
     frame_bytes: int
-    """Of a frame; of the last segment's, at most."""
+    """Bytes of a frame; of the last segment's, at most."""
     at_once: int | None = None
     """Clusters that train at a time: the next begins when one has sent its last update. None: all do."""
     order: int | None = None

@@ -38,7 +38,7 @@ class Plan:
     """One member begins after a third of the steps."""
     levels: int
     pace: float
-    """Of one gradient."""
+    """Seconds of one gradient."""
     seed: int
     target: str
 
@@ -65,7 +65,7 @@ class End:
     name: str
     version: int
     sha256: str
-    """Of its weights."""
+    """Digest of its weights."""
     histogram: list[int]
     """Commits by their gradient's staleness."""
     counters: dict[str, int]
@@ -90,7 +90,7 @@ class Outcome:
 
     @property
     def histogram(self) -> list[int]:
-        """Of all members."""
+        """Histogram over all members."""
         return [sum(column) for column in zip(*(end.histogram for end in self.ends), strict=True)]
 
     def total(self, counter: str) -> int:

@@ -13,7 +13,7 @@ class Deterministic:
     _HIDDEN, _ROWS, _MEMORY, _RANDOM = 64, 64, 100_000, 1000
     _GAMMA, _TARGET, _NOISE = 0.95, 0.005, 0.2
     _UNITS = np.repeat(np.array([1.0, 0.1], np.float32), (8, 9))
-    """Of places and angles, and of speeds."""
+    """Units of places and angles, and of speeds."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ class ProximalPolicy:
         self._environment.close()
 
     def gradient(self, weights: Array, version: int) -> Array:
-        """Of the next part."""
+        """Gradient of the next part."""
         if not self._parts:
             rows = self._play(weights)
             for _ in range(self._EPOCHS):

@@ -15,7 +15,7 @@ class _Poles:
         self.returns = learner.poles.returns
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Of one network."""
+        """Initial weights of one network."""
         return self._learner.network.begin(random)
 
     def gradient(self, weights: Array, version: int) -> Array:

@@ -15,9 +15,9 @@ class Learner(Protocol):
     """One worker."""
 
     rate: float
-    """Of Adam."""
+    """Rate of Adam."""
     returns: list[float]
-    """Of the episodes that ended and are not counted yet."""
+    """Returns of the episodes that ended and are not counted yet."""
 
     def begin(self, random: np.random.Generator) -> Array:
         """Weights to begin with."""

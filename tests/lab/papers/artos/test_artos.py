@@ -1,6 +1,7 @@
 """ARTOS' experiments: the cost model against the paper, sleeping actors, learning beside playing."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from olaflab.papers.artos.model import Costs, artos, ray
 from olaflab.papers.artos.overlap import bound, run
 from olaflab.papers.artos.readings import READINGS
 from olaflab.papers.artos.readings import lines as readings
-from olaflab.papers.artos.tables import NOISE, SEEDS, T6, Line, lines
+from olaflab.papers.artos.tables import INPUT, NOISE, SEEDS, T6, Line, lines
 
 LINES = {(line.where, line.what): line for line in lines()}
 
@@ -101,6 +102,23 @@ def test_actors_are_stopped_while_the_learner_learns() -> None:
     share = sleeping.measure(2, 0.01, repeats=1)
     assert share.states == ("stopped", "stopped")
     assert min(share.alone, share.asleep, share.awake) > 0
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="binding is measured on two cores")
+def test_a_learner_is_measured_beside_free_and_bound_actors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sleeping, "_TURN", 0.01)
+    found = sleeping.bind(2, 2)
+    assert found.gained.mean == pytest.approx(found.bound.mean - found.free.mean)
+    assert min(found.free.mean, found.bound.mean) > 0
+
+
+def test_what_the_model_was_taken_from_is_no_prediction() -> None:
+    inputs = {line.where for line in LINES.values() if line.basis == INPUT}
+    assert inputs == {
+        "figure 4", "figure 4b", "table 5", "table 6, 200 updates", "table 6, 40 updates", "figure 14",
+    }  # fmt: skip
+    assert found("table 5", "change").basis == INPUT
+    assert found("figure 14", "SAC").here == pytest.approx(54.02, abs=0.01)
 
 
 def test_the_figures_of_the_model_are_shown_beside_the_paper() -> None:

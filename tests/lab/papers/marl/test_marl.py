@@ -1,9 +1,9 @@
 """MARL: a round's parts add up to it, and rewards come with what their draws are worth."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
@@ -13,12 +13,12 @@ from olaflab.papers.figure import Effort
 from olaflab.papers.marl import figures
 from olaflab.papers.marl.examples import example
 from olaflab.papers.marl.figure14 import Mapped, reorganised
-from olaflab.papers.marl.kept import keep
-from olaflab.papers.marl.rewards import WAYS, Reward, append, read, rewards, summary
+from olaflab.papers.marl.relayed import keep
+from olaflab.papers.marl.rewards import IN_RUNS, WAYS, Case, Reward, summary, trained
 from olaflab.papers.marl.round import profiles
 from olaflab.papers.marl.stacks import Arrays, Game, Lists, filled
-from olaflab.papers.marl.trainings import trainings
-from olafswitch.errors import BadInput
+from olaflab.papers.marl.trainings import Workload, trainings
+from olaflab.papers.runs import Runs
 from tests.targets.conftest import quietly
 
 
@@ -32,7 +32,7 @@ def test_the_parts_of_a_round_add_up_to_it() -> None:
     assert shares["lists"] > 2 * shares["joint rows"] > shares["joint rows, one batch"]
 
 
-def trained(kind: type[Lists] | type[Arrays] | None) -> bytes:
+def weights(kind: type[Lists] | type[Arrays] | None) -> bytes:
     """All weights after 100 rounds between 25 plays; rows are in the ring alone, or in a stack too."""
     maddpg, particles = example("maddpg"), example("particles")
     maddpg.torch.set_num_threads(1)
@@ -50,7 +50,7 @@ def trained(kind: type[Lists] | type[Arrays] | None) -> bytes:
 
 def test_trainings_are_measured_end_to_end_in_each_layout() -> None:
     ways = ("uniform", "n=16, ref=64", "n=64, ref=16", "PER", "IP")
-    made = {(each.stack, each.way): each for each in trainings((3,), 2, 4096, quietly)}
+    made = {(each.stack, each.way): each for each in trainings((Workload(3),), 2, 4096, quietly)}
     assert list(made) == [(stack, way) for stack in ("lists", "joint rows") for way in ways]
     for each in made.values():
         assert each.rounds == 2 and 0 < each.playing + each.sampling < each.seconds
@@ -72,54 +72,56 @@ def test_one_value_a_step_is_all_agents_tuples_in_turn() -> None:
 
 def test_the_layout_changes_no_bit_of_weights_in_100_rounds() -> None:
     """One seed draws the same rows, whether they are joint rows, arrays an agent and key, or lists."""
-    ring = trained(None)
-    assert len(ring) > 10_000 and trained(None) == ring
+    ring = weights(None)
+    assert len(ring) > 10_000 and weights(None) == ring
     for kind in (Arrays, Lists):
-        assert trained(kind) == ring, kind
+        assert weights(kind) == ring, kind
 
 
-def test_a_training_says_what_its_draws_are_worth(tmp_path: Path) -> None:
-    ways = ("uniform", "n=64, ref=16", "uniform, 48 rows")
-    trained: list[str] = []
-    made = []
-    for each in rewards(("spread",), 3, 80, 1, ways, trained.append):
-        append(tmp_path / "rewards.csv", each)
-        made.append(each)
-    assert [each.way for each in made] == list(ways) and len(trained) == len(ways)
+def test_a_training_repeats_and_says_what_its_draws_are_worth() -> None:
+    case = Case("spread", 3, 80)
+    made = [trained(case, way, 1) for way in ("uniform", "n=64, ref=16", "uniform, 48 rows")]
     uniform, runs, control = (each.effective for each in made)
     assert uniform > 900 and 5 < runs < 200 and 40 < control <= 48
-    assert read(tmp_path / "rewards.csv") == made
-    assert list(rewards(("spread",), 3, 80, 1, ways[:1], trained.append)) == made[:1]
+    assert trained(case, "uniform, 48 rows", 1) == made[2]
 
 
-def test_a_training_that_the_file_has_is_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "marl-rewards.csv"
-    ways = [way for way in WAYS if way != "uniform, 48 rows"]
-    for way in ways:
-        append(file, Reward("tag", 80, way, 1, 1.0, 2.0, 3.0))
-    monkeypatch.setattr(figures, "_GAMES", ("tag",))
-    monkeypatch.setattr(figures, "_EPISODES", 80)
-    (one,) = (each for each in figures.figures() if each.name == "fig10")
-    points = one.run(Effort(quietly, 1, tmp_path))
-    shown = {each["way"]: each for each in points["rows"]}
-    assert set(shown) == set(WAYS)
-    assert {way for way, each in shown.items() if each["last"] == 2.0} == set(ways)
-    assert [asdict(each) for each in read(file)] == points["rows"]
-    assert [row[0] for row in one.section(points).tables["tag"].rows] == list(WAYS)
+def test_a_training_that_was_made_is_not_repeated(tmp_path: Path) -> None:
+    runs, made = Runs(Reward, tmp_path / "marl", quietly), list[str]()
+    for way in IN_RUNS:
+        settings = {"game": "hunt", "agents": 3, "episodes": 80, "way": way}
+        if way != "uniform, 48 rows":
+            reward = Reward("hunt", 3, 80, way, 1, 1.0, 2.0, 3.0)
+            runs.of(f"hunt-3-{way}", 1, settings, lambda reward=reward: reward)  # type: ignore[misc]
+    one = {each.name: each for each in figures.figures()}["fig10-hunt"]
+    points = one.run(Effort(made.append, 1, 80 / 60_000, tmp_path))
+    assert [each["way"] for each in points["rows"]] == list(IN_RUNS)
+    assert made == ["hunt-3-uniform, 48 rows, seed 1"]
 
 
-def test_a_file_of_something_else_is_refused_before_training(tmp_path: Path) -> None:
-    file = tmp_path / "rewards.csv"
-    file.write_text("game,episodes\ntag,many\n")
-    with pytest.raises(BadInput, match=r"rewards.csv:2"):
-        read(file)
+def test_prey_of_the_environment_flee_the_nearest_predator() -> None:
+    hunt = example("particles").Hunt(3, 500, np.random.default_rng(1))
+    seen = hunt.reset()
+    assert hunt.observations == [16] * 3 and seen.shape == (500, 48)
+
+    def nearest() -> npt.NDArray[np.float64]:
+        """(worlds,) distance of the prey; the first predator observes all others from where it is."""
+        others, prey = seen[:, 8:12].reshape(-1, 2, 2), seen[:, 12:14]
+        apart = prey[:, None] - np.concatenate([np.zeros((len(seen), 1, 2)), others], axis=1)
+        return np.asarray(np.linalg.norm(apart, axis=2).min(axis=1))
+
+    before = nearest()
+    inside = np.abs(seen[:, 2:4] + seen[:, 12:14]).max(axis=1) < 0.5
+    for _ in range(5):
+        seen, rewards = hunt.step(np.zeros((500, 15)))
+        assert rewards.shape == (500, 3)
+    hunted = inside & (before < 0.3) & (before > 0.15)
+    assert hunted.sum() > 10 and (nearest() - before)[hunted].mean() > 0.1
 
 
 def test_a_ways_difference_is_taken_seed_by_seed() -> None:
     made = [
-        Reward("spread", 1000, way, seed, -300.0, -200.0 - 10 * seed + away + 0.1 * seed, 1000.0)
+        Reward("spread", 3, 1000, way, seed, -300.0, -200.0 - 10 * seed + away + 0.1 * seed, 1000.0)
         for way, away in (("uniform", 0.0), ("PER", 2.0), ("uniform, 48 rows", -90.0))
         for seed in (1, 2, 3)
     ]

@@ -23,7 +23,7 @@ _PACKAGES = ("torch", "gymnasium", "mujoco")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Training:
     """One training."""
 
     rule: Rule
