@@ -15,7 +15,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.control.status import status
-from olafctl.daemon.certificates import issue
+from olafctl.machines.certificates import issue
 from olafctl.daemon.web.document import Heard, document
 from olafctl.daemon.web.look import Look, Unkept
 from olafctl.daemon.web.looks import Looks

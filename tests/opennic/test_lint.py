@@ -11,7 +11,7 @@ from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import REGISTERS, WINDOWS
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.random_frames import blocks
-from olaflab.opennic.verilate import lint
+from olafswitch.simulation.verilate import lint
 
 HDL = paths.sources() / "hdl"
 BOX = HDL / "opennic"

@@ -7,7 +7,7 @@ import pytest
 from olafctl.targets.opennic import plugin
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.random_frames import QUEUE
-from olaflab.opennic.verilate import lint
+from olafswitch.simulation.verilate import lint
 from tests.opennic.shell_box import MODELS, around
 from tests.opennic.test_plugin import SHELL, needs_shell, p4
 
