@@ -39,11 +39,14 @@ def _default_routes() -> Iterator[str]:
             yield name
 
 
-def notes(name: str, longest: int) -> Iterator[str]:
-    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, with its remedy; none
-    where the interface does not exist."""
+def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
+    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or ``threads`` time,
+    with its remedy; none where the interface does not exist."""
     if not (_SYS / name).exists():
         return
+    queues = len(list((_SYS / name / "queues").glob("rx-*")))
+    if queues < threads:
+        yield f"{name} has {queues} queues for {threads} shards: ethtool -L {name} combined {threads}"
     mtu = int((_SYS / name / "mtu").read_text())
     if mtu + _ETHERNET < longest:
         wanted = longest - _ETHERNET
