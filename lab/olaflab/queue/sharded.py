@@ -1,8 +1,8 @@
 """Several queues in C++, as shards of one, next to the Verilated queue and its golden model.
 
-Each has some of the indices, which move between them while updates wait and sums accumulate. What leaves of an
-index, and all counters added up, must be the one queue's. Updates are held back until all of an episode have
-come: then what becomes of each does not depend on when the output of its shard is free.
+Each has some of the indices, which move between them while updates wait and sums accumulate. What leaves of
+an index, and all counters added up, must be the one queue's. Updates are held back until all of an episode
+have come: then what becomes of each does not depend on when the output of its shard is free.
 """
 
 import ctypes
@@ -135,7 +135,7 @@ def _episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: ra
     shards.write("hold", 1)
     for sidecar, frame in _frames(indices, geometry, pick, geometry.slots - comparison.golden.accumulating):
         comparison.offer(sidecar, frame)
-        comparison.settle()  # whether an ACK's version is known to what comes right behind it, is not the rules'
+        comparison.settle()  # or what comes right behind an ACK may not be judged by its version yet
         shards.offer(sidecar, frame)
         draw = pick.random()
         if draw < 0.3:

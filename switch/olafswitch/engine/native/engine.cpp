@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <deque>
 #include <mutex>
 
 #include "../../ports/native/failure.h"
@@ -93,11 +92,12 @@ struct Engine::Attached final : Sink {
 class Engine::AllTurns {
   public:
     explicit AllTurns(Engine &engine) {
+        turns_.reserve(engine.lanes_.size());
         for (auto &lane : engine.lanes_) turns_.emplace_back(lane->turnstile);
     }
 
   private:
-    std::deque<Turnstile::Turn> turns_;
+    std::vector<Turnstile::Turn> turns_;
 };
 
 Engine::Engine(unsigned lanes) : began_(monotonic()) {
@@ -188,11 +188,17 @@ void Engine::set_exclusive(bool exclusive) {
 bool Engine::send(unsigned port, const uint8_t *frame, size_t length, unsigned lane) {
     auto found = ports_.find(port);
     if (found == ports_.end()) return false;
-    Attached &attached = *found->second[lane % found->second.size()];
-    auto turn = attached.turn();
-    attached.port->send(frame, length);
+    const auto &queues = found->second;
+    Attached &attached = *queues[lane < queues.size() ? lane : lane % queues.size()];
+    if (attached.shared) {
+        auto turn = attached.turn();
+        attached.port->send(frame, length);
+    } else {
+        attached.port->send(frame, length);
+    }
     auto &unflushed = lanes_[lane]->unflushed;
-    if (std::find(unflushed.begin(), unflushed.end(), &attached) == unflushed.end())
+    if (unflushed.empty() || (unflushed.back() != &attached &&
+                              std::find(unflushed.begin(), unflushed.end(), &attached) == unflushed.end()))
         unflushed.push_back(&attached);
     return true;
 }
