@@ -46,19 +46,27 @@ class InProcess:
         self._engine = engines.engine
         self._port = testbed.workers[0].port
         self._out = testbed.parameter_servers[0].port
-        self._native.olaf_in_process_port(self._engine.handle, self._out)
+        for port in {self._port, self._out}:
+            self._native.olaf_in_process_port(self._engine.handle, port)
 
     def shard_of(self, index: int) -> int:
         """The shard that has an index."""
         return self._engine.shard_of(index)
 
     def rate(self, frames: Sequence[bytes], count: int) -> float:
-        """Frames a second that come out, of ``count``."""
-        before = self._engine.port_stats(self._out).tx_frames
+        """Frames a second that come out, of ``count`` from the first worker."""
+        return self._rate(self._port, self._out, frames, count)
+
+    def rate_down(self, frames: Sequence[bytes], count: int) -> float:
+        """The same the other way, of ``count`` from its parameter server."""
+        return self._rate(self._out, self._port, frames, count)
+
+    def _rate(self, into: int, out: int, frames: Sequence[bytes], count: int) -> float:
+        before = self._engine.port_stats(out).tx_frames
         took = self._native.olaf_in_process_run(
-            self._engine.handle, self._port, b"".join(frames), len(frames), len(frames[0]), count, _BURST
+            self._engine.handle, into, b"".join(frames), len(frames), len(frames[0]), count, _BURST
         )
-        left = self._engine.port_stats(self._out).tx_frames - before
+        left = self._engine.port_stats(out).tx_frames - before
         return float(left / took * 1e9)
 
     def together(self, frames: Sequence[Sequence[bytes]], count: int, shift: int = 0) -> Together:

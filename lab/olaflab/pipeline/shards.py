@@ -9,10 +9,12 @@ from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress
 from olafctl.testbed.model import Testbed
+from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olaflab.pipeline import in_process
 from olaflab.pipeline.in_process import InProcess, Together
 from olaflab.pipeline.twin import updates
 
+_JUMBO_BEATS = 142
 _TESTBED = """
 name: shards
 target: software
@@ -22,13 +24,13 @@ ports:
   - {{number: 2, name: rack, transport: unix}}
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
-  - {{count: {clusters}, workers: 4, name: job, ports: "2", ip: 10.0.1.1}}
+  - {{count: {clusters}, workers: {members}, name: job, ports: "2", ip: 10.0.1.1}}
 """
 
 
-def testbed(shards: int, beats: int = 24, clusters: int = 0) -> Testbed:
-    """One engine with a cluster for each shard, or more."""
-    text = _TESTBED.format(shards=shards, beats=beats, clusters=clusters or shards)
+def testbed(shards: int, beats: int = 24, members: int = 4) -> Testbed:
+    """One engine with a cluster of so many members for each shard."""
+    text = _TESTBED.format(shards=shards, beats=beats, clusters=shards, members=members)
     return testbeds.load(paths.sources() / "shards.yaml", text)
 
 
@@ -59,7 +61,7 @@ class Scaling:
 
 def scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: Progress) -> Scaling:
     """``runs`` times in turn ``count`` updates of ``size`` bytes in each shard of engines with so many."""
-    beats = 24 if size <= 24 * 64 else 142
+    beats = 24 if size <= 24 * BEAT_BYTES else _JUMBO_BEATS
     with ExitStack() as stack:
         engines: dict[int, tuple[InProcess, Sequence[Sequence[bytes]]]] = {}
         for each in shards:
@@ -76,6 +78,15 @@ def scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: P
                 if each > 1:
                     hop[each].append(engine.together(frames, count // 4, shift=1))
     return Scaling(found, hop)
+
+
+def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) -> float:
+    """Copies a second of ACKs of ``size`` bytes to a cluster of so many members, in processor time of one
+    core: the median of ``runs`` of ``count`` ACKs."""
+    bed = testbed(1, _JUMBO_BEATS, members)
+    with in_process.engine_of(bed, "software", progress) as engine:
+        acks = updates(bed, size, kind=FrameType.ACK)
+        return median(engine.rate_down(acks, count) for _ in range(runs))
 
 
 def _by_shard(bed: Testbed, engine: InProcess, size: int) -> Iterator[Sequence[bytes]]:
