@@ -123,6 +123,19 @@ def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> 
     bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
 
 
+def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
+    with devices.watching(bench.running) as sessions:
+
+        def counted() -> int:
+            return sum(count.packets for count in sessions["vnp4_1"].direct_counters("workers").values())
+
+        before = counted()
+        for worker in bench.bed.workers:
+            bench.send(worker, 5)
+        bench.receive(len(bench.bed.workers))
+        assert counted() - before == len(bench.bed.workers)
+
+
 def test_an_unknown_shard_is_refused(bench: Bench) -> None:
     with pytest.raises(Exception, match="shard 7"):
         bench.running.place(0, 0, 7)

@@ -45,9 +45,9 @@ class Ring {
     }
 
   private:
-    static constexpr uint64_t BYTES = 1
-                                      << 23;  // 900 frames of 9,036 bytes; touched only as far as it is used
-    static constexpr uint64_t HEAD = 8;       // in front of a frame: its length
+    // 1,840 frames of 9,036 bytes, more than wait at a port.
+    static constexpr uint64_t BYTES = 1 << 24;
+    static constexpr uint64_t HEAD = 8;  // in front of a frame: its length
     static constexpr uint32_t SKIP = UINT32_MAX;
 
     static uint64_t room(uint64_t length) { return HEAD + (length + 7) / 8 * 8; }
