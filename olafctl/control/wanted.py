@@ -95,7 +95,7 @@ def ports_lost(folder: Path) -> Sequence[FrontPort]:
 
 def _wiring(testbed: Testbed) -> tuple[object, ...]:
     """What of a testbed is made when processes start: its engines, in their order, ports and links."""
-    names = tuple(engine.name for engine in testbed.engines)
+    names = tuple((engine.name, engine.shards) for engine in testbed.engines)
     return names, testbed.ports, testbed.trunks, deployment.trunks(testbed)
 
 

@@ -111,7 +111,7 @@ def load(state: Path) -> Deployment | None:
             [_port(port) for port in record["ports"]],
             [device(entry) for entry in record["devices"]],
             [
-                EnginePart(part["name"], Path(part["queue_library"]), part["ports"], part["shards"])
+                EnginePart(part["name"], Path(part["queue_library"]), part["ports"], part.get("shards", 1))
                 for part in record["engines"]
             ],
             [Link(**link) for link in record["links"]],
@@ -194,4 +194,5 @@ def _port(entry: dict[str, Any]) -> FrontPort:
     attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
     impair = Impairment(**entry["impair"]) if entry.get("impair") else None
     transport = Transport(entry["transport"])
-    return FrontPort(entry["number"], transport, entry["inner"], attachment, entry.get("folders", ()), impair)
+    folders, queues = entry.get("folders", ()), entry.get("queues", 1)
+    return FrontPort(entry["number"], transport, entry["inner"], attachment, folders, impair, queues)

@@ -1,6 +1,9 @@
 """A deployment in shards: one engine to all that look at it."""
 
+import ctypes
 import dataclasses
+import platform
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +22,14 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.frames import OlafFrame
+from olaflab.pipeline.twin import engine_processes
 from olafswitch.ports.host import HostPort, open_host_port
 
 from .conftest import quietly
 
 SOON = 60.0
 PS, RACK = 1, 2
+_TGKILL = 234 if platform.machine() == "x86_64" else 131
 TEXT = """
 name: shards
 target: software
@@ -161,3 +166,14 @@ def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None
     assert len(expected) == len(frames)
     bench.send(bench.bed.workers[-1], 9)  # and back to the wall's
     assert [frame.seq for frame in bench.receive(1)] == [9]
+
+
+def test_a_thread_that_dies_ends_the_process(bench: Bench) -> None:
+    """The last one here: nothing runs after it."""
+    (process,) = engine_processes(bench.running)
+    tasks = Path(f"/proc/{process.pid}/task")
+    (thread,) = (task for task in tasks.iterdir() if (task / "comm").read_text() == "lane 1\n")
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.syscall(_TGKILL, process.pid, int(thread.name), signal.SIGSEGV) == 0
+    process.wait(SOON)
+    assert not bench.running.alive()

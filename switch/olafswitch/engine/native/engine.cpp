@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <mutex>
+#include <string>
 
 #include "../../ports/native/failure.h"
 
@@ -61,6 +62,7 @@ struct Engine::Lane {
     std::atomic<uint64_t> wait{NEVER};
     std::atomic<bool> asleep{false};    // or about to be
     std::vector<Attached *> unflushed;  // ports by which it sent
+    Attached *last = nullptr;           // of these
     uint64_t arrived = 0;               // when the port whose turn it is was looked at
     std::array<epoll_event, EVENTS> events;
     int happened = 0;  // of these
@@ -143,7 +145,10 @@ void Engine::watch_all() {
 }
 
 void Engine::start() {
-    for (auto &lane : lanes_) lane->thread = std::thread([this, &lane = *lane] { run(lane); });
+    for (auto &lane : lanes_) {
+        lane->thread = std::thread([this, &lane = *lane] { run(lane); });
+        pthread_setname_np(lane->thread.native_handle(), ("lane " + std::to_string(lane->number)).c_str());
+    }
 }
 
 void Engine::stop() {
@@ -186,20 +191,23 @@ void Engine::set_exclusive(bool exclusive) {
 }
 
 bool Engine::send(unsigned port, const uint8_t *frame, size_t length, unsigned lane) {
-    auto found = ports_.find(port);
-    if (found == ports_.end()) return false;
-    const auto &queues = found->second;
-    Attached &attached = *queues[lane < queues.size() ? lane : lane % queues.size()];
-    if (attached.shared) {
-        auto turn = attached.turn();
-        attached.port->send(frame, length);
-    } else {
-        attached.port->send(frame, length);
+    Lane &sender = *lanes_[lane];
+    Attached *attached = sender.last;
+    if (attached == nullptr || attached->number != port) {
+        auto found = ports_.find(port);
+        if (found == ports_.end()) return false;
+        attached = sender.last = found->second[lane % found->second.size()].get();
     }
-    auto &unflushed = lanes_[lane]->unflushed;
-    if (unflushed.empty() || (unflushed.back() != &attached &&
-                              std::find(unflushed.begin(), unflushed.end(), &attached) == unflushed.end()))
-        unflushed.push_back(&attached);
+    if (attached->shared) {
+        auto turn = attached->turn();
+        attached->port->send(frame, length);
+    } else {
+        attached->port->send(frame, length);
+    }
+    auto &unflushed = sender.unflushed;
+    if (unflushed.empty() || (unflushed.back() != attached &&
+                              std::find(unflushed.begin(), unflushed.end(), attached) == unflushed.end()))
+        unflushed.push_back(attached);
     return true;
 }
 
