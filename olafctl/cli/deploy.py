@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--engine-cpu", type=click.IntRange(0), envvar="OLAF_ENGINE_CPU", metavar="NUMBER",
-    help="Let the engine's thread run on this processor, when it is started.  [default: $OLAF_ENGINE_CPU]",
+    help="Let the engine's thread run on this processor, when it is started; further shards on the next ones."
+         "  [default: $OLAF_ENGINE_CPU]",
 )  # fmt: skip
 @json_option("Print what was done as JSON.")
 def command(

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.control import devices, members
+from olafctl.control import devices, members, shards
 from olafctl.control.desired import desired
 from olafctl.control.hosts import deployed as hosts
 from olafctl.control.hosts.network import everyone, network, without_stack
@@ -303,6 +303,7 @@ def _bring_up(
             begin = time.monotonic()
             devices.arrive(running, sessions, state, rest)
             took += time.monotonic() - begin
+        shards.balance(running, wanted.testbed, wanted.testbed.clusters)
     return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)
 
 

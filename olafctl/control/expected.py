@@ -149,8 +149,8 @@ def _senders(testbed: Testbed) -> Iterator[Member]:
 
 
 def _free(testbed: Testbed) -> Testbed:
-    """With nothing that lets an update wait on purpose."""
-    engines = tuple(replace(engine, output_rate=None) for engine in testbed.engines)
+    """With nothing that lets an update wait on purpose, on one core."""
+    engines = tuple(replace(engine, output_rate=None, shards=1) for engine in testbed.engines)
     links = tuple(replace(link, rate=None, delay=0) for link in testbed.links)
     return replace(testbed, engines=engines, links=links)
 
@@ -232,13 +232,17 @@ def _limits(testbed: Testbed, sizes: Sequence[Size], transports: set[Transport])
         yield f"what ports of {', '.join(unmeasured)} cost is not in it"
     if len(testbed.engines) > 1:
         yield f"{len(testbed.engines)} engines share a thread; an update passes {size.hops}"
+    if (shards := testbed.shards) > 1:
+        at_work = min(shards, len(testbed.clusters))
+        whole = f"{at_work} times that" if at_work > 1 else "no more than that"
+        yield f"{shards} shards, {len(testbed.clusters)} clusters: at most {whole}, less hops between cores"
     if rate := testbed.root.output_rate:
         yield f"the testbed lets {rate / 1e9:g} Gb/s out"
     modes = sorted({str(testbed.mode_of(cluster)) for cluster in testbed.clusters} - {Mode.FIFO.value})
     if modes:
         yield f"measured without combining; in mode {' and '.join(modes)} fewer leave than come"
     usable = len(os.sched_getaffinity(0))
-    if usable < 3:
+    if usable < 2 + shards:
         yield f"{usable} processor{'s' * (usable > 1)} for the engine, its hosts and all else"
     elif ENGINE_CPU not in os.environ:
         yield "the engine's thread shares its processor with what else runs (--engine-cpu)"

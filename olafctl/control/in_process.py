@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.control import devices
+from olafctl.control import devices, shards
 from olafctl.control.desired import desired
 from olafctl.queue.registers import BY_NAME, QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
@@ -57,6 +57,17 @@ class _Running:
     queues: Mapping[str, _Registers]
 
 
+class _Placing:
+    """As a running target places clusters."""
+
+    def __init__(self, engine: PipelineEngine) -> None:
+        self._engine = engine
+        self.place = engine.place
+
+    def owners(self, indices: Sequence[int]) -> Sequence[int]:
+        return [self._engine.shard_of(index) for index in indices]
+
+
 class Engines:
     """The engines of one testbed, programmed, in FIFO mode: every update leaves by itself."""
 
@@ -103,7 +114,7 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
     )
     with tempfile.TemporaryDirectory(prefix="olaf") as folder, ExitStack() as stack:
-        engine = PipelineEngine()
+        engine = PipelineEngine(testbed.shards)
         switches = [
             stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT))) for place in range(len(found))
         ]
@@ -119,6 +130,7 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         with devices.controlling(running) as sessions:
             devices.push_pipelines(running, sessions)
             devices.converge(running, sessions, desired(testbed))
+        shards.balance(_Placing(engine), testbed, testbed.clusters)
         for place in range(len(queues)):
             engine.registers(place).write("mode", Mode.FIFO.number)
         yield Engines(testbed, engine, switches, queues)

@@ -24,6 +24,7 @@ from olafctl.membership.model import Cluster
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
 from olafctl.targets.interface import Registers, Running, device_name
+from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Machine, Testbed
 from olafctl.testbed.topology import Topology
 from olafswitch.p4runtime.dataplane import CounterData
@@ -89,6 +90,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         report["ports"] = _ports(testbed, running)
         report["hosts"] = hosts.show(store.folder)
         report["links"] = _links(testbed, running)
+        report["shards"] = running.shards() if isinstance(running, RunningTwin) else []
         report["devices"] = _devices(running, sessions)
         report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
         lost = [f"+ {port}" for port in _of_all(machines, "lost")]

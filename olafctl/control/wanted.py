@@ -105,7 +105,7 @@ def ports_lost(folder: Path) -> Sequence[FrontPort]:
 def _wiring(testbed: Testbed) -> tuple[object, ...]:
     """What of a testbed is made when processes start: its engines, in their order and places, ports and
     links."""
-    names = tuple((engine.name, engine.machine) for engine in testbed.engines)
+    names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
     return names, testbed.ports, testbed.trunks, deployment.trunks(testbed)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from itertools import islice
 
-from olafctl.control import devices
+from olafctl.control import devices, shards
 from olafctl.control.desired import desired, index_range, of_clusters
 from olafctl.control.pipeline import ASSIGN, REFUSALS, VNP4_1, VNP4_2, WORKERS
 from olafctl.control.plan import Plan, QueuePlan, plan
@@ -77,6 +77,7 @@ class Southbound:
         pushed = devices.push_pipelines(running, self._sessions)
         wanted = desired(self._site.testbed, clusters)
         changes = devices.converge(running, self._sessions, wanted)
+        shards.balance(running, self._site.testbed, clusters)
         self._settling.clear()
         self._equal = True
         for name in pushed:

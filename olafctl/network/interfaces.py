@@ -34,6 +34,8 @@ class Pair:
 
     inner: str
     outer: str
+    queues: int = 1
+    """Of each end, which flows are spread over."""
 
 
 def _mark(state: Path) -> str:
@@ -122,7 +124,11 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
         add_namespaces(state, [namespace])
     ip.batch(
         [],
-        [f"link add name {pair.inner} type veth peer name {pair.outer} netns {namespace}" for pair in pairs],
+        [
+            f"link add name {pair.inner} {_queues(pair)} type veth peer name {pair.outer} {_queues(pair)} "
+            f"netns {namespace}"
+            for pair in pairs
+        ],
         state,
     )
     inner = [pair.inner for pair in pairs]
@@ -137,6 +143,10 @@ def create(state: Path, pairs: Sequence[Pair]) -> None:
     within(namespace, lambda: _disable_offloads(outer))
     if (receiver := receiver_of(state)) is not None:
         steering.receive_on(receiver, namespace, outer, state)
+
+
+def _queues(pair: Pair) -> str:
+    return f"numtxqueues {pair.queues} numrxqueues {pair.queues}"
 
 
 def create_cables(state: Path, pairs: Sequence[Pair]) -> None:

@@ -47,11 +47,14 @@ def _default_routes() -> Iterator[str]:
             yield name
 
 
-def notes(name: str, longest: int) -> Iterator[str]:
-    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, with its remedy; none
-    where the interface does not exist."""
+def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
+    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or ``threads`` time,
+    with its remedy; none where the interface does not exist."""
     if (most := mtu(name)) is None:
         return
+    queues = len(list((_SYS / name / "queues").glob("rx-*")))
+    if queues < threads:
+        yield f"{name} has {queues} queues for {threads} shards: ethtool -L {name} combined {threads}"
     if most + _ETHERNET < longest:
         wanted = longest - _ETHERNET
         yield f"{name} takes {most} bytes, updates have up to {wanted}: ip link set dev {name} mtu {wanted}"

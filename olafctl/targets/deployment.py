@@ -28,6 +28,7 @@ class EnginePart:
     queue_library: Path
     ports: Sequence[int]
     """The numbers of its ports, front ports and those of its links."""
+    shards: int = 1
 
 
 def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[Device]:
@@ -49,7 +50,7 @@ def parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]:
     """The engines of ``testbed``, each with its library of ``queues``."""
     topology = Topology(testbed)
     return [
-        EnginePart(engine.name, queue, [port.number for port in topology.ports_of(engine)])
+        EnginePart(engine.name, queue, [port.number for port in topology.ports_of(engine)], testbed.shards)
         for engine, queue in zip(testbed.engines, queues, strict=True)
     ]
 
@@ -110,7 +111,7 @@ def load(state: Path) -> Deployment | None:
             [_port(port) for port in record["ports"]],
             [device(entry) for entry in record["devices"]],
             [
-                EnginePart(part["name"], Path(part["queue_library"]), part["ports"])
+                EnginePart(part["name"], Path(part["queue_library"]), part["ports"], part.get("shards", 1))
                 for part in record["engines"]
             ],
             [Link(**link) for link in record["links"]],
@@ -193,4 +194,5 @@ def _port(entry: dict[str, Any]) -> FrontPort:
     attachment = Attachment(outer["number"], Transport(outer["transport"]), outer["path"], outer["namespace"])
     impair = Impairment(**entry["impair"]) if entry.get("impair") else None
     transport = Transport(entry["transport"])
-    return FrontPort(entry["number"], transport, entry["inner"], attachment, entry.get("folders", ()), impair)
+    folders, queues = entry.get("folders", ()), entry.get("queues", 1)
+    return FrontPort(entry["number"], transport, entry["inner"], attachment, folders, impair, queues)

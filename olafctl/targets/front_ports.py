@@ -35,6 +35,8 @@ class FrontPort:
     folders: Sequence[str] = ()
     """Folders that the port's own path needs and that were not there before, outermost first."""
     impair: Impairment | None = None
+    queues: int = 1
+    """Of a veth: one for each of the engine's threads."""
 
     @property
     def files(self) -> Sequence[str]:
@@ -69,7 +71,7 @@ def notes(testbed: Testbed) -> Iterator[str]:
     longest = max(engine.beats for engine in testbed.engines) * BEAT_BYTES
     for port in testbed.ports:
         if port.transport is Transport.NIC:
-            yield from nic.notes(interface_of(port), longest)
+            yield from nic.notes(interface_of(port), longest, testbed.shards)
 
 
 def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
@@ -93,7 +95,9 @@ def make(state: Path, ports: Sequence[FrontPort]) -> None:
     Raises OlafError.
     """
     pairs = [
-        interfaces.Pair(port.inner, port.outer.path) for port in ports if port.transport is Transport.VETH
+        interfaces.Pair(port.inner, port.outer.path, port.queues)
+        for port in ports
+        if port.transport is Transport.VETH
     ]
     if pairs or any(port.transport is Transport.TAP for port in ports):
         interfaces.create(state, pairs)
@@ -202,6 +206,7 @@ def _place(port: Port, transport: Transport, testbed: Testbed, state: Path) -> F
             inner,
             Attachment(number, transport, name, interfaces.namespace_of(state)),
             impair=port.impair,
+            queues=testbed.shards,
         )
     if transport is Transport.NIC:
         card = interface_of(port)

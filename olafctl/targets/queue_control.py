@@ -87,3 +87,30 @@ def handlers(
         "stats": stats,
         "devices": lambda _: listed,
     }
+
+
+class HoldsShards(Protocol):
+    """An engine whose queue may be several."""
+
+    @property
+    def register_sequences(self) -> AbstractContextManager[Any]: ...
+
+    def place(self, first: int, last: int, shard: int) -> None: ...
+
+    def shard_of(self, index: int) -> int: ...
+
+    def shards(self) -> list[dict[str, Any]]: ...
+
+
+def shard_handlers(engine: HoldsShards) -> Mapping[str, Handler]:
+    """``shards``: what each has done; ``owners`` of indices; ``place`` for a range of them."""
+
+    def shards(_: dict[str, Any]) -> Any:
+        with engine.register_sequences:
+            return engine.shards()
+
+    return {
+        "shards": shards,
+        "owners": lambda request: [engine.shard_of(int(index)) for index in request["indices"]],
+        "place": lambda request: engine.place(*(int(request[name]) for name in ("first", "last", "shard"))),
+    }

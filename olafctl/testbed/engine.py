@@ -28,6 +28,7 @@ def read(section: Section, machines: Machines, name: str = "engine") -> Engine:
         accumulate_quota=section.value("accumulate_quota", whole(1, slots), max(slots // 2, 1)),
         staleness_root=section.value("staleness_root", quantities.root, None),
         address=section.value("address", quantities.ipv4, None),
+        shards=section.value("shards", whole(1, min(limits.SHARDS, slots)), 1),
         name=name,
         machine=machines.of_engine(section),
     )

@@ -72,6 +72,10 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_servers(testbed, top)
+    if len(declared) > 1 and any(one.engine.shards > 1 for one in declared):
+        top.report.add(
+            top.place("engines"), "one has shards", "take shards out: several engines share a thread"
+        )
     _check_own_addresses(declared, directory, report)
     _check_reserved(declared, [*servers, *workers, *others], directory, report)
     # What is wrong elsewhere may leave no tree.

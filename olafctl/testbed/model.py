@@ -48,6 +48,8 @@ class Engine:
     address: IPv4Address | None
     """The address to which members of iswitch clusters send updates, and all send control messages; None when
     there is none. Of several engines the root alone has one."""
+    shards: int = 1
+    """Threads with the target software, each with its part of the clusters, slots and output rate."""
     name: str = "engine"
     machine: str = ""
     """The name of the machine that it runs on; empty where the testbed has none."""
@@ -152,6 +154,11 @@ class Testbed:
     def root(self) -> Engine:
         """The engine in front of the parameter servers."""
         return self.engines[0]
+
+    @property
+    def shards(self) -> int:
+        """Threads of its process that move frames."""
+        return self.root.shards if self.target == "software" else 1
 
     @property
     def engine_host(self) -> Host | None:

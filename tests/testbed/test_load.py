@@ -64,6 +64,7 @@ def test_left_out_fields_have_defaults(tmp_path: Path) -> None:
         "accumulate_quota": 4,
         "staleness_root": None,
         "address": None,
+        "shards": 1,
         "name": "engine",
         "machine": "",
     }

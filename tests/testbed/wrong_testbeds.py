@@ -96,7 +96,7 @@ TABLE = [
         "beats: 24",
         "colour: red",
         "5: engine.colour: unknown key (known here: accumulate_quota, active_window, adder_latency, address, "
-        "beats, indices, machine, mode, output_rate, reward_threshold, slots, staleness_root)",
+        "beats, indices, machine, mode, output_rate, reward_threshold, shards, slots, staleness_root)",
     ),
     changed(
         "misspelt-worker-key",
@@ -228,6 +228,12 @@ TABLE = [
         "slots: 8",
         f"slots: 1{'0' * 4000}",
         f"5: engine.slots: '1{'0' * 59}…' is out of range (give a number from 1 to 1023)",
+    ),
+    changed(
+        "more-shards-than-slots",
+        "beats: 24",
+        "shards: 9",
+        "5: engine.shards: 9 is out of range (give a number from 1 to 8)",
     ),
     changed(
         "beats-hold-headers-only",

@@ -3,7 +3,7 @@
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olafctl.control.in_process import Engines, Stages, engines_of
@@ -24,6 +24,19 @@ QUEUES = {"software": in_cpp, "twin": verilated}
 """How each target's queue is built."""
 
 
+@dataclass(frozen=True)
+class Together:
+    """What all shards of an engine do at once."""
+
+    per_second: float
+    """Frames, in wall time: as much as the machine lets them run at the same time."""
+    ns: float
+    """Processor time of a frame."""
+    per_core: float
+    """Frames a second that each shard has the processor time for, added up."""
+    lost: int
+
+
 class InProcess:
     """An engine of one testbed, programmed, in FIFO mode."""
 
@@ -33,16 +46,43 @@ class InProcess:
         self._engine = engines.engine
         self._port = testbed.workers[0].port
         self._out = testbed.parameter_servers[0].port
-        self._native.olaf_in_process_port(self._engine.handle, self._out)
+        for port in {self._port, self._out}:
+            self._native.olaf_in_process_port(self._engine.handle, port)
+
+    def shard_of(self, index: int) -> int:
+        """The shard that has an index."""
+        return self._engine.shard_of(index)
 
     def rate(self, frames: Sequence[bytes], count: int) -> float:
-        """Frames a second that come out, of ``count``."""
-        before = self._engine.port_stats(self._out).tx_frames
+        """Frames a second that come out, of ``count`` from the first worker."""
+        return self._rate(self._port, self._out, frames, count)
+
+    def rate_down(self, frames: Sequence[bytes], count: int) -> float:
+        """The same the other way, of ``count`` from its parameter server."""
+        return self._rate(self._out, self._port, frames, count)
+
+    def _rate(self, into: int, out: int, frames: Sequence[bytes], count: int) -> float:
+        before = self._engine.port_stats(out).tx_frames
         took = self._native.olaf_in_process_run(
-            self._engine.handle, self._port, b"".join(frames), len(frames), len(frames[0]), count, _BURST
+            self._engine.handle, into, b"".join(frames), len(frames), len(frames[0]), count, _BURST
+        )
+        left = self._engine.port_stats(out).tx_frames - before
+        return float(left / took * 1e9)
+
+    def together(self, frames: Sequence[Sequence[bytes]], count: int, shift: int = 0) -> Together:
+        """``count`` frames in every shard at once, in turn those of its entry in ``frames``, or of the
+        ``shift``-th after it."""
+        shards = self._engine.lanes
+        spent = (ctypes.c_uint64 * shards)()
+        kinds, length = len(frames[0]), len(frames[0][0])
+        flat = b"".join(frame for each in frames for frame in each)
+        before = self._engine.port_stats(self._out).tx_frames
+        took = self._native.olaf_in_process_shards(
+            self._engine.handle, self._port, flat, kinds, length, count, _BURST, shift, spent
         )
         left = self._engine.port_stats(self._out).tx_frames - before
-        return float(left / took * 1e9)
+        per_core = sum(count / ns * 1e9 for ns in spent)
+        return Together(left / took * 1e9, sum(spent) / shards / count, per_core, shards * count - left)
 
     def profile(self, frames: Sequence[bytes], count: int) -> Stages:
         """Where the time goes."""
@@ -81,6 +121,10 @@ def _native() -> ctypes.CDLL:
         ctypes.c_size_t,
     )
     library.olaf_in_process_port.argtypes = (pointer, u32)
-    library.olaf_in_process_run.restype = u64
+    library.olaf_in_process_run.restype = library.olaf_in_process_shards.restype = u64
+    library.olaf_in_process_shards.argtypes = (
+        *(pointer, u32, text, size, size, u64, u64, u32),
+        ctypes.POINTER(u64),
+    )
     library.olaf_in_process_run.argtypes = (pointer, u32, text, size, size, u64, u64)
     return library

@@ -14,7 +14,7 @@ from olafctl.control import devices
 from olafctl.control.desired import desired
 from olafctl.control.locks import locked
 from olafctl.control.store import clear
-from olafctl.membership.model import Host
+from olafctl.membership.model import Host, Member
 from olafctl.network import interfaces
 from olafctl.targets import processes, registry
 from olafctl.targets.engine import load
@@ -81,17 +81,22 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
             clear(folder)
 
 
-def updates(testbed: Testbed, size: int) -> Sequence[bytes]:
-    """Updates of the testbed's first worker, ``size`` bytes each. Raises BadInput for an impossible size."""
+def updates(
+    testbed: Testbed, size: int, worker: Member | None = None, kind: FrameType = FrameType.UPDATE
+) -> Sequence[bytes]:
+    """Updates of a worker, or the testbed's first, ``size`` bytes each; or ACKs to it. Raises BadInput for an
+    impossible size."""
     values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
     most = testbed.root.beats * layouts.BEAT_BYTES
     if rest or values < 0 or size > most:
         remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
         raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
-    ends = _end(testbed.workers[0]), _end(testbed.parameter_servers[0])
+    ends = [_end(worker or testbed.workers[0]), _end(testbed.parameter_servers[0])]
+    if kind is FrameType.ACK:
+        ends.reverse()
     gradient = np.ones(values, np.float32)
     return [
-        OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode() for seq in range(_KINDS)
+        OlafFrame(ends[0], ends[1], kind, 0, 1, seq, 1.0, seq, gradient).encode() for seq in range(_KINDS)
     ]
 
 

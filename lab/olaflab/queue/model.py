@@ -132,6 +132,11 @@ class AnyQueue:
         self.close()
 
     @property
+    def handle(self) -> int:
+        """Its address, for native code."""
+        return int(self._queue)
+
+    @property
     def cycle(self) -> int:
         """Cycles since reset."""
         return int(self._cycle(self._queue))

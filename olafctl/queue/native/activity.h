@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 namespace olaf {
@@ -37,6 +38,12 @@ class Activity {
         return looks_.size();
     }
 
+    // No longer counts an index; when it sent, or kSilent.
+    std::int64_t Forget(std::uint32_t index) {
+        std::erase_if(looks_, [index](const Look &look) { return look.index == index; });
+        return std::exchange(sent_at_[index], kSilent);
+    }
+
     // How long an index counts, from now on and for those that count now.
     void SetWindow(std::int64_t window) {
         window_ = window;
@@ -45,6 +52,8 @@ class Activity {
             if (sent_at_[index] != kSilent) Insert({End(sent_at_[index], index), index});
         }
     }
+
+    static constexpr std::int64_t kSilent = -1;
 
   private:
     struct Look {
@@ -64,7 +73,6 @@ class Activity {
         looks_.insert(std::upper_bound(looks_.begin(), looks_.end(), look, later), look);
     }
 
-    static constexpr std::int64_t kSilent = -1;
     std::int64_t window_, turns_;
     std::vector<std::int64_t> sent_at_;
     std::deque<Look> looks_;  // one an active index

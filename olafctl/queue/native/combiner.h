@@ -55,6 +55,7 @@ class Combiner {
 
     explicit Combiner(const Geometry &geometry)
         : geometry_(geometry),
+          slots_(geometry.slots),
           timed({geometry.slots, geometry.indices, geometry.slots > 1 ? geometry.slots / 2 : 1,
                  geometry.members},
                 {1, geometry.adder_latency + kMergeCycles}, geometry.indices),
@@ -134,6 +135,30 @@ class Combiner {
         timed.queue.Acknowledged(user.index, header.weights_version);
     }
 
+    // Fewer slots than the geometry has, from now on.
+    void SetSlots(std::size_t slots) {
+        slots_ = slots;
+        timed.queue.SetSlots(slots);
+    }
+
+    // Takes over what of the indices `first` … `last` waits in `from`, whose clock is at `then`; how many.
+    std::size_t TakeOver(Combiner *from, std::uint32_t first, std::uint32_t last, std::int64_t now,
+                         std::int64_t then) {
+        std::size_t taken = 0;
+        timed.TakeOver(&from->timed, first, last, now, [&](Held *update) {
+            Buffer *own = buffers.Take();
+            own->Copy(update->bytes->frame(), update->size);
+            from->buffers.Give(std::exchange(update->bytes, own));
+            ++taken;
+        });
+        for (std::uint32_t index = first; index <= last; ++index) {
+            const std::int64_t sent = from->activity.Forget(index);
+            if (sent != Activity::kSilent)
+                activity.Mark(std::max<std::int64_t>(now - (then - sent), 0), index);
+        }
+        return taken;
+    }
+
     // What becomes of a partial sum by a command.
     void Discarded(const Held *sum) {
         buffers.Give(sum->bytes);
@@ -166,9 +191,9 @@ class Combiner {
         const std::size_t active = activity.Active(now);
         user->occupancy = static_cast<std::uint32_t>(occupancy);
         user->active_clusters = static_cast<std::uint16_t>(active);
-        user->slots = static_cast<std::uint16_t>(geometry_.slots);
-        user->status_flags = (occupancy == geometry_.slots ? OLAF_STATUS_FULL : 0) |
-                             (active > geometry_.slots ? OLAF_STATUS_CONGESTED : 0);
+        user->slots = static_cast<std::uint16_t>(slots_);
+        user->status_flags =
+            (occupancy >= slots_ ? OLAF_STATUS_FULL : 0) | (active > slots_ ? OLAF_STATUS_CONGESTED : 0);
     }
 
     void Count(std::uint32_t counter, std::uint64_t by = 1) { At(counter) += by; }
@@ -184,6 +209,7 @@ class Combiner {
     };
 
     const Geometry geometry_;
+    std::size_t slots_;
     Held arriving_{};
     std::uint32_t fault_ = 0;
     bool torn_ = false;

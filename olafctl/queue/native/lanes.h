@@ -8,7 +8,8 @@
 
 namespace olaf {
 
-#if defined(__x86_64__) && defined(__linux__)
+// Not under ThreadSanitizer: what chooses the processor's runs before that can.
+#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_THREAD__)
 #define OLAF_FOR_EACH_PROCESSOR __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define OLAF_FOR_EACH_PROCESSOR

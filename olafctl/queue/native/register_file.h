@@ -96,6 +96,12 @@ class RegisterFile {
         }
     }
 
+    // So many updates more are here, which came in elsewhere; fewer, if negative.
+    void Moved(std::int64_t updates) {
+        resident_ += static_cast<std::uint64_t>(updates);
+        combiner_.At(OLAF_REGISTER_IN_UPDATES) += static_cast<std::uint64_t>(updates);
+    }
+
     // Frames that pass by, for the counter of what is resident.
     std::uint64_t other_frames = 0;
 

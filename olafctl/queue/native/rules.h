@@ -7,8 +7,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "../../wire/native/modes.h"
@@ -65,6 +67,7 @@ template <typename Update> class BasicQueue {
     // At most `quota` slots hold sums of rounds that are not complete, of up to `members` members.
     BasicQueue(std::size_t slots, std::size_t indices, std::size_t quota, std::uint32_t members = 32)
         : line_(slots),
+          slots_(slots),
           waiting_(indices, kNone),
           settings_(indices),
           newest_(indices),
@@ -85,6 +88,8 @@ template <typename Update> class BasicQueue {
     }
 
     void SetQuota(std::size_t quota) { quota_ = quota; }
+    // How many it fills by itself; what it takes over may be more.
+    void SetSlots(std::size_t slots) { slots_ = slots; }
     void SetShifts(const Shifts &shifts) { shifts_ = shifts; }
     const Newest &NewestOf(std::uint32_t index) const { return newest_[index]; }
 
@@ -241,8 +246,52 @@ template <typename Update> class BasicQueue {
         --held_;
     }
 
+    // Takes over from `from` what of the indices `first` … `last` has not begun to leave, and what is known
+    // of them; call between updates. `taken(update, place)` of each, `place` its place among those in line
+    // there that had not begun to leave, -1 of a sum that accumulates.
+    template <typename Taken>
+    void TakeOver(BasicQueue *from, std::uint32_t first, std::uint32_t last, Taken taken) {
+        std::vector<Entry> line = from->InLine();
+        std::vector<Entry> kept;
+        std::vector<std::uint32_t> waits;  // of the indices that stay
+        for (std::size_t at = 0; at < line.size(); ++at) {
+            const std::uint32_t index = line[at].update.index;
+            const bool waiting = from->waiting_[index] == from->Wrap(from->first_ + at);
+            if (index < first || index > last || (at == 0 && from->leaving_)) {
+                kept.push_back(line[at]);
+                waits.push_back(waiting ? index : kNoIndex);
+                continue;
+            }
+            MakeRoom();
+            const std::size_t place = Wrap(first_ + held_++);
+            line_[place] = line[at];
+            if (waiting) waiting_[index] = place;
+            taken(&line_[place].update, static_cast<std::ptrdiff_t>(at) - (from->leaving_ ? 1 : 0));
+        }
+        for (std::uint32_t index = first; index <= last; ++index) {
+            from->waiting_[index] = kNone;
+            newest_[index] = from->newest_[index];
+            if (!from->Accumulates(index)) continue;
+            MakeRoom();
+            ++accumulating_;
+            --from->accumulating_;
+            taken(&from->rounds_[index].sum.update, std::ptrdiff_t{-1});
+        }
+        if (!from->rounds_.empty()) {
+            rounds_.resize(settings_.size());
+            for (std::uint32_t index = first; index <= last; ++index)
+                rounds_[index] = std::exchange(from->rounds_[index], {});
+        }
+        std::copy(kept.begin(), kept.end(), from->line_.begin());
+        from->first_ = 0;
+        from->held_ = kept.size();
+        for (std::size_t at = 0; at < kept.size(); ++at)
+            if (waits[at] != kNoIndex) from->waiting_[waits[at]] = at;
+    }
+
   private:
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    static constexpr std::uint32_t kNoIndex = static_cast<std::uint32_t>(-1);
 
     struct Entry {
         Update update;
@@ -261,7 +310,7 @@ template <typename Update> class BasicQueue {
         const Update &update = arriving_.update;
         const bool fifo = setting.mode == OLAF_MODE_FIFO;
         if (fifo || waiting_[update.index] == kNone) {
-            if (occupancy() + closing >= line_.size()) return Disposition::kDroppedFull;
+            if (occupancy() + closing >= slots_) return Disposition::kDroppedFull;
             after_locked_ =
                 !fifo && ((leaving_ && line_[first_].tracked && Leaving().index == update.index) ||
                           (closing && left_ == update.index));
@@ -307,7 +356,7 @@ template <typename Update> class BasicQueue {
 
     Disposition OfFirst(std::size_t closing) const {
         if (accumulating_ >= quota_) return Disposition::kDroppedQuota;
-        return occupancy() + closing >= line_.size() ? Disposition::kDroppedFull : Disposition::kAppended;
+        return occupancy() + closing >= slots_ ? Disposition::kDroppedFull : Disposition::kAppended;
     }
 
     Disposition OfAdded(const Sum &index) const {
@@ -358,6 +407,24 @@ template <typename Update> class BasicQueue {
         index->sum.update.aggregated = 1;
     }
 
+    std::vector<Entry> InLine() const {
+        std::vector<Entry> line;
+        for (std::size_t at = 0; at < held_; ++at) line.push_back(line_[Wrap(first_ + at)]);
+        return line;
+    }
+
+    // For one more than it may fill by itself.
+    void MakeRoom() {
+        if (occupancy() < line_.size()) return;
+        const std::size_t before = line_.size();
+        line_.resize(2 * before);
+        for (std::size_t place = 0; place < first_ && first_ + held_ > before; ++place) {
+            line_[before + place] = line_[place];
+            const std::uint32_t index = line_[place].update.index;
+            if (waiting_[index] == place) waiting_[index] = before + place;
+        }
+    }
+
     std::size_t Wrap(std::size_t place) const { return place >= line_.size() ? place - line_.size() : place; }
 
     // The newest constituent gives the frame its header, the best its reward; what is merged is never
@@ -374,7 +441,8 @@ template <typename Update> class BasicQueue {
         return count - into->update.count;
     }
 
-    std::vector<Entry> line_;           // a ring: departures are in the order of appends
+    std::vector<Entry> line_;  // a ring: departures are in the order of appends
+    std::size_t slots_;
     std::vector<std::size_t> waiting_;  // by index: the place of its update that can still be combined with
     std::vector<Setting> settings_;
     std::vector<Newest> newest_;  // by index

@@ -2,6 +2,7 @@
 // going through its cycles. A frame arrives whole: there is no stream that could break off within one.
 #pragma GCC visibility push(default)
 #include "queue_model.h"
+#include "shard.h"
 #pragma GCC visibility pop
 
 #include "register_file.h"
@@ -21,6 +22,9 @@ constexpr int64_t kBypassCycles = 7;  // from its last beat read to the end of i
 // From when an update begins to leave, or what passes by does, until its status is taken, and from a decision
 // and a departure until the status has it.
 constexpr int64_t kUpdateStatus = 6, kBypassStatus = 5, kSettled = 1, kLeft = 4;
+
+// Longer than an update's last beat is under way, or a status is.
+constexpr int64_t kRest = OLAF_BEATS + 64;
 
 static_assert(Buffer::kHeadroom >= OLAF_SHIM_BYTES);
 
@@ -260,6 +264,24 @@ struct olaf_queue {
         combiner.timed.Unschedule();
     }
 
+    // What has come is decided, and the statuses have it. Of an update that leaves the last beat has left.
+    void come_to_rest() {
+        while (!source.empty()) run(decided() + 1);
+        run(now + kRest);
+        tell(now);
+    }
+
+    void take_over(olaf_queue &from, uint32_t first, uint32_t last) {
+        come_to_rest();
+        from.come_to_rest();
+        const auto taken = int64_t(combiner.TakeOver(&from.combiner, first, last, now, from.now));
+        registers.Moved(taken);
+        from.registers.Moved(-taken);
+        told_occupancy += taken;
+        from.told_occupancy -= taken;
+        begins = from.begins = kNever;
+    }
+
     size_t take(olaf_tuser *user, uint8_t **frame, uint64_t *first, uint64_t *last) {
         if (taken.bytes) combiner.buffers.Give(taken.bytes);
         taken.bytes = nullptr;
@@ -313,5 +335,11 @@ size_t olaf_queue_take(olaf_queue *queue, olaf_tuser *user, uint8_t **frame, uin
 uint32_t olaf_queue_read(olaf_queue *queue, uint32_t offset) { return queue->registers.Read(offset); }
 
 void olaf_queue_write(olaf_queue *queue, uint32_t offset, uint32_t value) { queue->write(offset, value); }
+
+void olaf_queue_limit(olaf_queue *queue, uint32_t slots) { queue->combiner.SetSlots(slots); }
+
+void olaf_queue_take_over(olaf_queue *queue, olaf_queue *from, uint32_t first, uint32_t last) {
+    queue->take_over(*from, first, last);
+}
 
 }  // extern "C"

@@ -121,6 +121,26 @@ template <typename Update> class TimedQueue {
         debt_at_ = now / pace_.cycle;
     }
 
+    // See BasicQueue. `taken(update)` of each.
+    template <typename Taken>
+    void TakeOver(TimedQueue *from, std::uint32_t first, std::uint32_t last, std::int64_t now, Taken taken) {
+        std::vector<bool> gone(from->ready_.size());
+        queue.TakeOver(&from->queue, first, last, [&](Update *update, std::ptrdiff_t place) {
+            if (place >= 0) {
+                gone[std::size_t(place)] = true;
+                ready_.push_back({now + pace_.cycle, kNever, from->ready_[std::size_t(place)].alone});
+            }
+            taken(update);
+        });
+        std::deque<Ready> kept;
+        for (std::size_t at = 0; at < gone.size(); ++at)
+            if (!gone[at]) kept.push_back(from->ready_[at]);
+        from->ready_ = std::move(kept);
+        std::fill(readable_.begin() + first, readable_.begin() + last + 1, kNever);
+        Unschedule();
+        from->Unschedule();
+    }
+
     BasicQueue<Update> queue;
 
   private:

@@ -19,16 +19,18 @@ from olafswitch.engine.engine import Signatures, load_native
 
 @dataclass(frozen=True)
 class Losses(engine.Losses):
-    """And those too short for the shim."""
+    """And those too short for the shim, and those for a shard that does not keep up."""
 
     no_shim: int
+    between_shards: int
 
 
 class PipelineEngine(engine.Engine):
     """An engine with queues, and with links between its ports."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, shards: int = 1) -> None:
+        """``shards`` threads, each with a queue of its own: of one twin with the queue in C++."""
+        super().__init__(shards)
         self._pipeline = native()
         self._queues = 1
         self.register_sequences = threading.Lock()
@@ -81,7 +83,36 @@ class PipelineEngine(engine.Engine):
         """See :meth:`olafswitch.engine.engine.Engine.losses`."""
         common = super().losses()
         with self._tenancy.inside():
-            return Losses(**asdict(common), no_shim=self._pipeline.olaf_engine_no_shim(self._handle))
+            two = (ctypes.c_uint64 * 2)()
+            self._pipeline.olaf_engine_more_losses(self._handle, two)
+            return Losses(**asdict(common), no_shim=two[0], between_shards=two[1])
+
+    def place(self, first: int, last: int, shard: int) -> None:
+        """Make the indices ``first`` … ``last`` a shard's, with all that waits; nothing is lost or overtaken.
+        Raises OlafError when it does not exist."""
+        with self._tenancy.inside():
+            message = self._pipeline.olaf_engine_place(self._handle, first, last, shard)
+        self.check(message, f"shard {shard}, indices {first} … {last}")
+
+    def shard_of(self, index: int) -> int:
+        """The shard that has an index."""
+        with self._tenancy.inside():
+            return int(self._pipeline.olaf_engine_shard_of(self._handle, index))
+
+    def shards(self) -> list[dict[str, Any]]:
+        """Of each shard the queue's counters, all at one instant, and its thread's processor time."""
+        self.write_register(BY_NAME["snapshot"].offset, 1)
+        counters = [register for register in REGISTERS if register.access is Access.COUNTER]
+        offsets = (ctypes.c_uint32 * len(counters))(*(register.offset for register in counters))
+        values = (ctypes.c_uint64 * len(counters))()
+        found = []
+        for shard in range(self.lanes):
+            with self._tenancy.inside():
+                read = self._pipeline.olaf_engine_read_shard
+                read(self._handle, shard, offsets, len(counters), values)
+            named = {register.name: value for register, value in zip(counters, values, strict=True)}
+            found.append({"processor_seconds": self.processor_ns(shard) / 1e9, "counters": named})
+        return found
 
     def replay(self, peer: socket.socket) -> None:
         """Run a virtual-time session on a stream socket until its end; the twin's ports rest meanwhile.
@@ -132,7 +163,10 @@ _SIGNATURES: Signatures = (
         (*[_POINTER] * 4, _TEXT, _WORDS_32, _SIZE, *[_WORD_32] * 3, _TEXT, _SIZE, _SIZE, _WORD, _WORDS),
     ),
     ("engine_replay", _TEXT, (_POINTER, _INT, _WORDS_32, _SIZES, _SIZE, _WORD_32)),
-    ("engine_no_shim", _WORD, (_POINTER,)),
+    ("engine_more_losses", None, (_POINTER, _WORDS)),
+    ("engine_place", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER)),
+    ("engine_shard_of", _NUMBER, (_POINTER, _NUMBER)),
+    ("engine_read_shard", None, (_POINTER, _NUMBER, _WORDS_32, _SIZE, _WORDS)),
     ("load_open", _TEXT, (_TEXT, _POINTERS)),
     ("load_close", None, (_POINTER,)),
     ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),

@@ -17,7 +17,7 @@ from olafswitch.ports.tap import open_tap
 from olafswitch.ports.transport import Transport
 
 ENGINE_CPU = "OLAF_ENGINE_CPU"
-"""In the environment: the processor on which the engine's thread runs."""
+"""In the environment: the processor on which the engine's thread runs; others have those after it."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,5 +74,6 @@ def start(engine: PipelineEngine, ports: Sequence[FrontPort], state: Path, steer
         names = [outer.path for outer in veths]
         steering.receive_on(None, interfaces.namespace_of(state), names, state)
     own = os.environ.get(ENGINE_CPU)
-    with steering.only({int(own)}) if own else steering.off(receiver):
+    processors = {int(own) + lane for lane in range(engine.lanes)} if own else set()
+    with steering.only(processors) if processors else steering.off(receiver):
         engine.start()

@@ -14,7 +14,7 @@ from pathlib import Path
 from olafctl.targets import deployment, privileges, serving_process
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.engine import PipelineEngine
-from olafctl.targets.queue_control import handlers
+from olafctl.targets.queue_control import handlers, shard_handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
 from olafctl.targets.twin.attach import attach, start, wire
@@ -36,7 +36,7 @@ def serving(state: Path) -> Iterator[str]:
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
     privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
     with ExitStack() as stack:
-        engine = PipelineEngine()
+        engine = PipelineEngine(recorded.engines[0].shards)
         switches = {
             device.device_id: stack.enter_context(closing(EngineSwitch(engine, place, CPU_PORT)))
             for place, device in enumerate(recorded.devices)
@@ -50,7 +50,7 @@ def serving(state: Path) -> Iterator[str]:
         stack.callback(agent.stop)
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
-        answers = handlers(engine, queues, recorded.all_ports, devices)
+        answers = {**handlers(engine, queues, recorded.all_ports, devices), **shard_handlers(engine)}
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
         stack.callback(control.close)
         start(engine, recorded.ports, state, steered=recorded.target != "software")

@@ -14,7 +14,7 @@ class EngineSwitch(NativeSwitch):
     """Device ``place`` of ``engine``: 0 is VNP4₁ or the only one, 1 is VNP4₂."""
 
     def __init__(self, engine: Engine, place: int, cpu_port: int) -> None:
-        super().__init__(cpu_port)
+        super().__init__(cpu_port, lanes=engine.lanes)
         self._engine = engine
         self._place = place
         self.on_commit(self._run)
@@ -43,7 +43,7 @@ class EngineSwitch(NativeSwitch):
         if handle is None:
             self._engine.unset_switch(self._place)
         else:
-            self._engine.set_switch(self._place, handle.process, handle.switch)
+            self._engine.set_switch(self._place, handle.process, handle.lanes)
 
     def _packet_out(self, port: int, frame: bytes) -> None:
         self._engine.packet_out(self._place, frame)

@@ -51,9 +51,11 @@ class Engine:
     """One engine. Wire it first, then add ports, then start; other threads may call it until they get
     OlafError because it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: int = 1) -> None:
+        """``lanes`` threads, each with a wiring of its own."""
         self._library = load_native(engine_library(), _SIGNATURES)
-        self._handle = ctypes.c_void_p(self._library.olaf_engine_new())
+        self._handle = ctypes.c_void_p(self._library.olaf_engine_new(lanes))
+        self.lanes = lanes
         self._receivers: dict[int, PacketIn] = {}
         self._punts: threading.Thread | None = None
         self._tenancy = Tenancy("the engine")
@@ -118,18 +120,19 @@ class Engine:
             self._punts.join()
         self._library.olaf_engine_free(self._handle)
 
-    def set_switch(self, device: int, process: int, state: int) -> None:
-        """Run the program at these addresses (switch_abi.h) from now on.
+    def set_switch(self, device: int, process: int, lanes: Sequence[int]) -> None:
+        """Run the program at these addresses (switch_abi.h) from now on, one state for each thread.
 
         When this returns the program before it processes no packet any more.
         """
         with self._tenancy.inside():
-            self._library.olaf_engine_set_switch(self._handle, device, process, state)
+            states = (ctypes.c_void_p * self.lanes)(*lanes)
+            self._library.olaf_engine_set_switch(self._handle, device, process, states)
 
     def unset_switch(self, device: int) -> None:
         """Run no program from now on, as a closed engine does already."""
         with suppress(OlafError):
-            self.set_switch(device, 0, 0)
+            self.set_switch(device, 0, ())
 
     def quiesce(self) -> None:
         """Return once no packet that is in a program now is in it any more."""
@@ -160,10 +163,11 @@ class Engine:
             self._library.olaf_engine_losses(self._handle, three)
         return Losses(*three)
 
-    def processor_ns(self) -> int:
-        """ns of processor time that its native thread has had."""
+    def processor_ns(self, lane: int | None = None) -> int:
+        """ns of processor time that its native threads have had, or one of them."""
         with self._tenancy.inside():
-            return int(self._library.olaf_engine_processor_ns(self._handle))
+            lanes = range(self.lanes) if lane is None else (lane,)
+            return sum(int(self._library.olaf_engine_processor_ns(self._handle, each)) for each in lanes)
 
     def _deliver_packet_ins(self) -> None:
         device = ctypes.c_uint()
@@ -186,7 +190,7 @@ _POINTER, _TEXT, _SIZE, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 _NUMBER, _WORD = ctypes.c_uint, ctypes.c_uint64
 _NUMBERS, _WORDS = map(ctypes.POINTER, (_NUMBER, _WORD))
 _SIGNATURES: Signatures = (
-    ("engine_new", _POINTER, ()),
+    ("engine_new", _POINTER, (_NUMBER,)),
     ("engine_free", None, (_POINTER,)),
     ("engine_wire_switch", _TEXT, (_POINTER, _NUMBER)),
     ("engine_add_interface", _TEXT, (_POINTER, _NUMBER, _TEXT)),
@@ -196,13 +200,13 @@ _SIGNATURES: Signatures = (
     ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
     ("engine_start", None, (_POINTER,)),
     ("engine_stop", None, (_POINTER,)),
-    ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, _POINTER)),
+    ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, ctypes.POINTER(_POINTER))),
     ("engine_quiesce", None, (_POINTER,)),
     ("engine_packet_out", None, (_POINTER, _NUMBER, _TEXT, _SIZE)),
     ("engine_take_packet_in", _SIZE, (_POINTER, _INT, _NUMBERS, _TEXT)),
     ("engine_port_stats", _INT, (_POINTER, _NUMBER, _WORDS)),
     ("engine_losses", None, (_POINTER, _WORDS)),
-    ("engine_processor_ns", _WORD, (_POINTER,)),
+    ("engine_processor_ns", _WORD, (_POINTER, _NUMBER)),
 )
 
 

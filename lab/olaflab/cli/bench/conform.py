@@ -21,15 +21,21 @@ _ENGINES = {"one engine": 0, "two levels": 2}
 )
 @click.option("--lossy", type=click.IntRange(1), metavar="N",
               help="Instead: N rounds and N numbered contributions over links that lose frames.")  # fmt: skip
+@click.option("--shards", type=click.IntRange(1, 16), metavar="N",
+              help="Instead: N queues in C++ as shards of one, whose indices move between them.")  # fmt: skip
 @json_option("Print how often each rule was met as JSON; with --lossy the figures of each run.")
-def command(frames: int, per_seed: int, lossy: int | None, as_json: bool) -> None:
+def command(frames: int, per_seed: int, lossy: int | None, shards: int | None, as_json: bool) -> None:
     """Compare the queue, Verilated and in C++, with the golden model.
 
     Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
     stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
     met. With --lossy, sums of iSwitch's rounds and numbered sums of mode iswitch-async go over links that
     lose, double and reorder frames; exit code 1 when a sum is not exact, is made twice or is missing.
+    With --shards, what leaves of each index and all counters added up must be those of the one queue.
     """
+    if shards is not None:
+        _in_shards(frames, shards, as_json)
+        return
     if lossy is not None:
         _over_lossy_links(lossy, as_json)
         return
@@ -55,6 +61,20 @@ def command(frames: int, per_seed: int, lossy: int | None, as_json: bool) -> Non
         click.echo(f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference")
     if coverage.unmet:
         raise OlafError(*(Problem("was never met", rule, "raise --frames") for rule in coverage.unmet))
+
+
+def _in_shards(frames: int, shards: int, as_json: bool) -> None:
+    from olaflab.queue import sharded
+    from olaflab.queue.golden import Unexplained
+
+    try:
+        moves = sharded.run(frames, shards, lambda done: log_progress(f"{done} of {frames} frames"))
+    except Unexplained as difference:
+        raise OlafError(Problem(str(difference), "the shards and one queue differ")) from None
+    if as_json:
+        print_json({"frames": frames, "shards": shards, "moves": moves})
+    else:
+        click.echo(f"{frames} frames, {shards} shards, {moves} moves, no difference")
 
 
 def _over_lossy_links(count: int, as_json: bool) -> None:

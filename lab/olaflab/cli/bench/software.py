@@ -39,6 +39,12 @@ _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
     help="Instead, 1,000,000 malformed frames, 5 s without a processor, kill -9, a host that reads nothing "
     "and a deleted veth: nothing wrong is merged, and it goes on.",
 )
+@click.option(
+    "--cores",
+    type=click.IntRange(2, 16),
+    help="Instead, in process: engines of 1, 2, 4 … shards up to this, each with a core of its own, in turn; "
+    "and copies of 8,960-byte ACKs to 2, 8 and 32 members.",
+)
 @json_option("Print the measurements as JSON.")
 def command(
     testbed: str,
@@ -50,6 +56,7 @@ def command(
     hold: float,
     compare: str | None,
     faults: bool,
+    cores: int | None,
     as_json: bool,
 ) -> None:
     """Measure frames/s through the target software and the twin.
@@ -72,6 +79,13 @@ def command(
     from olaflab.pipeline import in_process
     from olaflab.pipeline import twin as throughput
 
+    if cores is not None:
+        results = _in_shards(cores, frames, runs)
+        if as_json:
+            print_json(results)
+        for name, figures in () if as_json else results.items():
+            click.echo(f"{name:<34}{', '.join(f'{what} {value:,.2f}' for what, value in figures.items())}")
+        return
     bed = testbeds.load(testbeds.locate(testbed))
     if faults:
         survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
@@ -83,7 +97,7 @@ def command(
         return
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
-    results: dict[str, Any] = {}
+    results = {}
     updates = throughput.updates(bed, size)
     for length, each in ((256, bed), (9036, jumbo)):
         sent = throughput.updates(each, length)
@@ -143,6 +157,32 @@ def command(
         return
     for name, result in results.items():
         click.echo(f"{name:<34}{_line(result)}")
+
+
+def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]]:
+    """Engines of several shards in process, and what an ACK's copies cost."""
+    from statistics import median
+
+    from olaflab.pipeline import shards
+
+    counts = sorted({1 << power for power in range(cores.bit_length())} | {cores})
+    results: dict[str, dict[str, float]] = {}
+    for size, each in ((256, frames), (9036, frames // 20)):
+        scaling = shards.scaling(counts, size, each, runs, log_progress)
+        for count in counts:
+            hop = scaling.hop.get(count, ())
+            results[f"{count} shards, {size} bytes"] = {
+                "frames_per_second": scaling.per_second(count),
+                "times one shard": scaling.ratio(count, of_wall=True),
+                "processor_ns": scaling.ns(count),
+                "times one shard by processor time": scaling.ratio(count, of_wall=False),
+                "lost": sum(run.lost for run in (*scaling.runs[count], *hop)),
+                **({"frames_per_second all by a hop": median(run.per_second for run in hop)} if hop else {}),
+            }
+    for members in (2, 8, 32):
+        copies = shards.fan_out(members, 8960, frames // 20 // members, runs, log_progress)
+        results[f"ACKs to {members} members, 8960 bytes"] = {"copies_per_second": copies}
+    return results
 
 
 def _over(runs: "Sequence[Rate]") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 // The C interface of what sits in an engine here, for olafctl/targets/engine/engine.py. What can fail returns
 // its message, valid until the thread's next call, or null.
+#include "../../../queue/native/registers.h"
 #include "olafswitch/engine/native/attempt.h"
 #include "relay.h"
 #include "replay.h"
@@ -8,25 +9,31 @@ using namespace olaf;
 
 namespace {
 
-// The queue as it is by now on its clock, which follows the wall's unless a replay runs.
-QueueStage *queue_at_present(Engine &engine, Wiring &wiring, unsigned place) {
-    auto &wired = dynamic_cast<QueueWiring &>(wiring);
-    if (!wired.has(place)) return nullptr;
-    QueueStage &queue = wired.queue_of(place);
-    if (!engine.exclusive()) queue.catch_up(engine.now());
-    return &queue;
+// On the wiring with the queue as it is by now on its clock, which follows the wall's unless a replay runs.
+template <typename Action> void at_present(Engine &engine, unsigned place, Action action) {
+    engine.act([&](Wiring &wiring) {
+        auto &wired = dynamic_cast<QueueWiring &>(wiring);
+        if (!wired.has(place)) return;
+        if (!engine.exclusive()) wired.catch_up(place, engine.now());
+        action(wired);
+    });
 }
 
 }  // namespace
 
 extern "C" {
 
-// One twin for each of `count` libraries of queues.
+// One twin for each of `count` libraries of queues; with several lanes, one twin in as many shards.
 const char *olaf_engine_wire_twins(Engine *engine, unsigned cpu, unsigned queue, unsigned last_front,
                                    const char *const *libraries, size_t count) {
     return attempt([&] {
         std::vector<std::string> paths(libraries, libraries + count);
-        engine->wire(std::make_unique<Network>(*engine, WiredPorts{cpu, queue, last_front}, paths));
+        const WiredPorts ports{cpu, queue, last_front};
+        std::shared_ptr<Shards> shards;
+        if (engine->lanes() > 1) shards = std::make_shared<Shards>(engine->lanes());
+        for (unsigned lane = 0; lane < engine->lanes(); lane++)
+            engine->wire(std::make_unique<Network>(*engine, ports, paths, lane, shards), lane);
+        if (shards) shards->divide();
     });
 }
 
@@ -53,22 +60,53 @@ const char *olaf_engine_wire_relay(Engine *engine, const char *const *libraries,
 
 uint32_t olaf_engine_read(Engine *engine, unsigned place, uint32_t offset) {
     uint32_t value = 0;
-    engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_at_present(*engine, wiring, place)) value = queue->read(offset);
-    });
+    at_present(*engine, place, [&](QueueWiring &wired) { value = wired.read(place, offset); });
     return value;
 }
 
 void olaf_engine_write(Engine *engine, unsigned place, uint32_t offset, uint32_t value) {
-    engine->act([&](Wiring &wiring) {
-        if (auto *queue = queue_at_present(*engine, wiring, place)) queue->write(offset, value);
+    at_present(*engine, place, [&](QueueWiring &wired) { wired.write(place, offset, value); });
+}
+
+// Of an engine in shards: throws for a shard or an index that does not exist.
+const char *olaf_engine_place(Engine *engine, unsigned first, unsigned last, unsigned shard) {
+    return attempt([&] {
+        engine->act([&](Wiring &wiring) {
+            auto &network = dynamic_cast<Network &>(wiring);
+            Shards *shards = network.shards();
+            const uint32_t indices = network.queue_of(0).read(OLAF_REGISTER_INDICES);
+            if (shards == nullptr || shard >= shards->count() || first > last || last >= indices)
+                throw std::runtime_error("no such shard or indices");
+            shards->place(first, last, shard);
+        });
     });
 }
 
-uint64_t olaf_engine_no_shim(Engine *engine) {
-    uint64_t count = 0;
-    engine->act([&](Wiring &wiring) { count = dynamic_cast<QueueWiring &>(wiring).no_shim; });
-    return count;
+unsigned olaf_engine_shard_of(Engine *engine, unsigned index) {
+    unsigned shard = 0;
+    engine->act([&](Wiring &wiring) {
+        if (Shards *shards = dynamic_cast<Network &>(wiring).shards()) shard = shards->of(index);
+    });
+    return shard;
+}
+
+// 64-bit counters of one shard at one instant, by the offsets of their low words.
+void olaf_engine_read_shard(Engine *engine, unsigned shard, const uint32_t *offsets, size_t count,
+                            uint64_t *values) {
+    engine->act_on_all([&](Wiring &wiring, unsigned lane) {
+        QueueStage &queue = dynamic_cast<QueueWiring &>(wiring).queue_of(0);
+        for (size_t each = 0; lane == shard && each < count; each++)
+            values[each] = queue.read(offsets[each]) | uint64_t(queue.read(offsets[each] + 4)) << 32;
+    });
+}
+
+// No shim, between shards.
+void olaf_engine_more_losses(Engine *engine, uint64_t *two) {
+    std::fill(two, two + 2, 0);
+    engine->act_on_all([&](Wiring &wiring, unsigned) {
+        two[0] += dynamic_cast<QueueWiring &>(wiring).no_shim;
+        two[1] += dynamic_cast<QueueWiring &>(wiring).between_shards;
+    });
 }
 
 // Runs a virtual-time session on `socket` to its end; twins only.

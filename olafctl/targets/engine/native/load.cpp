@@ -67,7 +67,7 @@ extern "C" {
 const char *olaf_load_open(const char *interface, Port **port) {
     return attempt([&] {
         std::string reason;
-        *port = open_own_interface(interface, reason).release();
+        *port = open_own_interface(interface, reason).front().release();
     });
 }
 

@@ -2,8 +2,15 @@
 
 namespace olaf {
 
-Network::Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries)
-    : engine_(engine), ports_(ports), place_at_(ports.last_front + 1) {
+Network::Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries,
+                 unsigned lane, std::shared_ptr<Shards> shards)
+    : engine_(engine),
+      ports_(ports),
+      lane_(lane),
+      shards_(std::move(shards)),
+      sent_to_(shards_ ? shards_->count() : 0),
+      place_at_(ports.last_front + 1) {
+    if (shards_) shards_->add(*this);
     for (const std::string &library : queue_libraries) {
         auto place = unsigned(twins_.size());
         twins_.push_back(std::make_unique<Twin>(engine, *this, ports, place, library));
@@ -21,16 +28,61 @@ void Network::set_switch(unsigned device, Switch program) {
 bool Network::send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
     if (place_at_[port] != place) return false;
     Cable *cable = cables.from(port);
-    if (cable == nullptr) return engine_.send(port, frame, length);
+    if (cable == nullptr) return engine_.send(port, frame, length, lane_);
     cable->put(frame, length, now);
     return true;
 }
 
 void Network::arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) {
     Twin &twin = twin_at(port);
-    twin.into_first(port, frame, length, now, [&](const uint8_t *bytes, size_t size) {
-        return twin.queue.offer_now(bytes, size, now);
-    });
+    twin.into_first(port, frame, length, now,
+                    [&](const uint8_t *bytes, size_t size) { return offer(twin, bytes, size, now); });
+}
+
+// What is of a cluster goes to its shard, everything else through the queue of the shard where it came in.
+bool Network::offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now) {
+    if (shards_ && length > OLAF_SHIM_BYTES) {
+        olaf_tuser user;
+        olaf_shim_read(&user, frame);
+        const unsigned owner = user.kind == OLAF_KIND_BYPASS ? lane_ : shards_->of(user.index);
+        if (owner != lane_) {
+            if (!shards_->between(lane_, owner).put(frame, length)) between_shards++;
+            sent_to_[owner] = true;
+            return true;
+        }
+    }
+    return twin.queue.offer_now(frame, length, now);
+}
+
+void Network::take_in() {
+    const uint64_t now = engine_.now();
+    for (unsigned from = 0; from < shards_->count(); from++)
+        shards_->between(from, lane_).take(BATCH, [&](const uint8_t *frame, size_t length) {
+            twins_.front()->queue.offer_now(frame, length, now);
+        });
+}
+
+void Network::send_all() {
+    twins_.front()->queue.send_all(leaving_now(0, engine_.now()));
+    engine_.flush(lane_);
+}
+
+bool Network::more() const {
+    for (unsigned from = 0; shards_ && from < shards_->count(); from++)
+        if (!shards_->between(from, lane_).empty()) return true;
+    return false;
+}
+
+uint32_t Network::read(unsigned place, uint32_t offset) {
+    return shards_ ? shards_->read(offset) : queue_of(place).read(offset);
+}
+
+void Network::write(unsigned place, uint32_t offset, uint32_t value) {
+    shards_ ? shards_->write(offset, value) : queue_of(place).write(offset, value);
+}
+
+void Network::catch_up(unsigned place, uint64_t now) {
+    shards_ ? shards_->catch_up(now) : queue_of(place).catch_up(now);
 }
 
 void Network::packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) {
@@ -38,9 +90,8 @@ void Network::packet_out(unsigned device, const uint8_t *frame, size_t length, u
     if (!has(place)) return;
     Twin &twin = *twins_[place];
     if (device % 2 == 0) {
-        twin.into_first(ports_.cpu, frame, length, now, [&](const uint8_t *bytes, size_t size) {
-            return twin.queue.offer_now(bytes, size, now);
-        });
+        twin.into_first(ports_.cpu, frame, length, now,
+                        [&](const uint8_t *bytes, size_t size) { return offer(twin, bytes, size, now); });
     } else {
         twin.into_second(ports_.cpu, frame, length, now,
                          [&](unsigned out, const uint8_t *bytes, size_t size) {
@@ -54,18 +105,25 @@ uint64_t Network::advance(uint64_t now) {
         arrived(port, frame, length, now);
     };
     cables.advance(now, arrive);
-    uint64_t wait = NEVER;
-    for (unsigned place = 0; place < twins_.size(); place++) {
-        Twin &twin = *twins_[place];
-        uint64_t own = twin.queue.advance(now, [&](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
-            twin.into_second(ports_.queue, frame, length, now,
-                             [&](unsigned out, const uint8_t *bytes, size_t size) {
-                                 return send(place, out, bytes, size, now);
-                             });
-        });
-        wait = std::min(wait, own);
+    if (shards_) {
+        take_in();
+        for (unsigned other = 0; other < sent_to_.size(); other++)
+            if (sent_to_[other]) engine_.nudge(other);
+        sent_to_.assign(sent_to_.size(), false);
     }
+    uint64_t wait = NEVER;
+    for (unsigned place = 0; place < twins_.size(); place++)
+        wait = std::min(wait, twins_[place]->queue.advance(now, leaving_now(place, now)));
     return std::min(wait, cables.advance(now, arrive));
+}
+
+QueueStage::Leave Network::leaving_now(unsigned place, uint64_t now) {
+    return [this, place, now](const uint8_t *frame, size_t length, uint64_t, uint64_t) {
+        twins_[place]->into_second(ports_.queue, frame, length, now,
+                                   [&](unsigned out, const uint8_t *bytes, size_t size) {
+                                       return send(place, out, bytes, size, now);
+                                   });
+    };
 }
 
 void Network::begin_replay(const std::vector<QueueSettings> &settings) {
@@ -73,6 +131,7 @@ void Network::begin_replay(const std::vector<QueueSettings> &settings) {
         twins_[place]->queue.restart(settings.at(place));
         twins_[place]->base = twins_[place]->queue.cycle();
     }
+    if (shards_) shards_->restart_others(settings.front());
     cables.clear();
     arrivals_.clear();
     departures_.clear();
@@ -81,6 +140,7 @@ void Network::begin_replay(const std::vector<QueueSettings> &settings) {
 
 void Network::resume(uint64_t now) {
     for (auto &twin : twins_) twin->queue.resume(now);
+    if (shards_) shards_->resume_others(now);
     cables.clear();
     arrivals_.clear();
 }

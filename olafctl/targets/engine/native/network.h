@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "shards.h"
 #include "twin.h"
 
 namespace olaf {
@@ -13,8 +14,10 @@ class Network final : public QueueWiring {
     // `time` is virtual, in ns.
     using Deliver = std::function<void(uint64_t time, unsigned port, const uint8_t *frame, size_t length)>;
 
-    // One engine for each library of a queue. Ports belong to the first until another one owns them.
-    Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries);
+    // One engine for each library of a queue. Ports belong to the first until another one owns them. In one
+    // lane of the native engine; with `shards` it is the one of that number, of an engine alone.
+    Network(Engine &engine, WiredPorts ports, const std::vector<std::string> &queue_libraries,
+            unsigned lane = 0, std::shared_ptr<Shards> shards = nullptr);
 
     void own(unsigned port, unsigned place) { place_at_.at(port) = place; }
 
@@ -23,6 +26,12 @@ class Network final : public QueueWiring {
     void arrived(unsigned port, const uint8_t *frame, size_t length, uint64_t now) override;
     void packet_out(unsigned device, const uint8_t *frame, size_t length, uint64_t now) override;
     uint64_t advance(uint64_t now) override;
+    bool more() const override;
+
+    // A shard: a batch of what each other shard has sent it goes to its queue; what its queue has decided is
+    // sent.
+    void take_in();
+    void send_all();
 
     // Virtual time: a frame's first beat reaches the queue at the cycle of its arrival, and what leaves by a
     // front port is given to `deliver`, by time, with the time at which its last beat has left the queue.
@@ -38,6 +47,12 @@ class Network final : public QueueWiring {
     // Back to the wall clock; what is on its way between engines is lost.
     void resume(uint64_t now);
 
+    // The queue's registers, of several shards as those of one queue. With the turns of all lanes held.
+    void catch_up(unsigned place, uint64_t now) override;
+    uint32_t read(unsigned place, uint32_t offset) override;
+    void write(unsigned place, uint32_t offset, uint32_t value) override;
+
+    Shards *shards() { return shards_.get(); }
     QueueStage &queue_of(unsigned place) override { return twins_.at(place)->queue; }
     bool has(unsigned place) const override { return place < twins_.size(); }
     bool is_front(unsigned port) const {
@@ -60,6 +75,8 @@ class Network final : public QueueWiring {
     };
 
     Twin &twin_at(unsigned port) { return *twins_[place_at_[port]]; }
+    bool offer(Twin &twin, const uint8_t *frame, size_t length, uint64_t now);
+    QueueStage::Leave leaving_now(unsigned place, uint64_t now);
     bool send(unsigned place, unsigned port, const uint8_t *frame, size_t length, uint64_t now);
     void offer_at(unsigned port, const uint8_t *frame, size_t length, uint64_t time);
     uint64_t soonest(uint64_t limit) const;
@@ -69,6 +86,9 @@ class Network final : public QueueWiring {
 
     Engine &engine_;
     WiredPorts ports_;
+    unsigned lane_;
+    std::shared_ptr<Shards> shards_;
+    std::vector<bool> sent_to_;  // by shard: since the last advance()
     std::vector<std::unique_ptr<Twin>> twins_;
     std::vector<unsigned> place_at_;  // by port
     uint64_t clock_ = 0;              // ns of virtual time up to which every engine has run

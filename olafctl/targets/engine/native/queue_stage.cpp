@@ -31,11 +31,13 @@ QueueLibrary::QueueLibrary(const std::string &path) : path_(path) {
     find(take, "olaf_queue_take");
     find(read, "olaf_queue_read");
     find(write, "olaf_queue_write");
+    find(limit, "olaf_queue_limit", true);
+    find(take_over, "olaf_queue_take_over", true);
 }
 
-template <typename Function> void QueueLibrary::find(Function &function, const char *name) {
+template <typename Function> void QueueLibrary::find(Function &function, const char *name, bool optional) {
     function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (function == nullptr) throw std::runtime_error(path_ + " has no " + name);
+    if (function == nullptr && !optional) throw std::runtime_error(path_ + " has no " + name);
 }
 
 QueueStage::QueueStage(const std::string &library) : library_(library), queue_(library_.create()) {}
@@ -106,6 +108,21 @@ void QueueStage::restart(const QueueSettings &settings) {
         write(settings.writes[i], settings.writes[i + 1]);
         while (read(settings.busy)) continue;  // the clock runs with each access
     }
+}
+
+const QueueLibrary &QueueStage::checked() const {
+    if (!library_.limit) throw std::runtime_error("the queue cannot be one of several shards");
+    return library_;
+}
+
+void QueueStage::take_over(QueueStage &from, uint32_t first, uint32_t last) {
+    checked().take_over(queue_, from.queue_, first, last);
+    busy_ = from.busy_ = true;
+}
+
+void QueueStage::send_all(const Leave &leave) {
+    library_.run(queue_, cycle() + LOOKAHEAD_CYCLES);
+    take_all(leave);
 }
 
 uint32_t QueueStage::read(uint32_t offset) { return library_.read(queue_, offset); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../../../queue/native/queue_model.h"
+#include "../../../queue/native/shard.h"
 
 namespace olaf {
 
@@ -26,9 +27,11 @@ class QueueLibrary {
     decltype(&olaf_queue_take) take;
     decltype(&olaf_queue_read) read;
     decltype(&olaf_queue_write) write;
+    decltype(&olaf_queue_limit) limit;  // null where a queue is never one of several
+    decltype(&olaf_queue_take_over) take_over;
 
   private:
-    template <typename Function> void find(Function &function, const char *name);
+    template <typename Function> void find(Function &function, const char *name, bool optional = false);
 
     void *handle_;
     std::string path_;
@@ -69,12 +72,19 @@ class QueueStage {
     // Back to the wall clock: the current cycle is `now`.
     void resume(uint64_t now) { origin_ = now - cycle() * NS_PER_CYCLE; }
 
+    // As one of several; throws std::runtime_error where it cannot be.
+    void limit(uint32_t slots) { checked().limit(queue_, slots); }
+    void take_over(QueueStage &from, uint32_t first, uint32_t last);
+    // What is decided leaves, however far that is ahead of the clock.
+    void send_all(const Leave &leave);
+
     uint64_t cycle() const { return library_.cycle(queue_); }
     uint32_t read(uint32_t offset);
     void write(uint32_t offset, uint32_t value);
 
   private:
     void take_all(const Leave &leave);
+    const QueueLibrary &checked() const;
     uint64_t until_due(uint64_t ahead) const;
 
     QueueLibrary library_;

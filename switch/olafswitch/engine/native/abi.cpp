@@ -11,7 +11,7 @@ using namespace olaf;
 
 extern "C" {
 
-Engine *olaf_engine_new() { return new Engine; }
+Engine *olaf_engine_new(unsigned lanes) { return new Engine(lanes); }
 void olaf_engine_free(Engine *engine) { delete engine; }
 
 const char *olaf_engine_wire_switch(Engine *engine, unsigned cpu) {
@@ -19,7 +19,7 @@ const char *olaf_engine_wire_switch(Engine *engine, unsigned cpu) {
 }
 
 const char *olaf_engine_add_interface(Engine *engine, unsigned number, const char *name) {
-    return attempt([&] { engine->add_port(number, open_interface(name)); });
+    return attempt([&] { engine->add_port(number, open_interface(name, engine->lanes())); });
 }
 
 // `instead` is empty, or why it is opened as any other interface: room for `size` characters.
@@ -27,29 +27,31 @@ const char *olaf_engine_add_own_interface(Engine *engine, unsigned number, const
                                           char *instead, size_t size) {
     return attempt([&] {
         std::string reason;
-        engine->add_port(number, open_own_interface(name, reason, nic != 0));
+        engine->add_port(number, open_own_interface(name, reason, nic != 0, engine->lanes()));
         std::snprintf(instead, size, "%s", reason.c_str());
     });
 }
 
 const char *olaf_engine_add_tap(Engine *engine, unsigned number, int fd) {
-    return attempt([&] { engine->add_port(number, open_tap(fd)); });
+    return attempt([&] { engine->add_port(number, alone(open_tap(fd))); });
 }
 
 const char *olaf_engine_add_seqpacket(Engine *engine, unsigned number, int listening) {
-    return attempt([&] { engine->add_port(number, open_seqpacket(listening)); });
+    return attempt([&] { engine->add_port(number, alone(open_seqpacket(listening))); });
 }
 
 const char *olaf_engine_add_pcap(Engine *engine, unsigned number, const char *in, const char *out) {
-    return attempt([&] { engine->add_port(number, open_pcap(in, out)); });
+    return attempt([&] { engine->add_port(number, alone(open_pcap(in, out))); });
 }
 
 void olaf_engine_start(Engine *engine) { engine->start(); }
 void olaf_engine_stop(Engine *engine) { engine->stop(); }
 
-// Once this returns, the program set before processes no packet any more.
-void olaf_engine_set_switch(Engine *engine, unsigned device, p4_process_fn process, p4_switch *state) {
-    engine->act([&](Wiring &wiring) { wiring.set_switch(device, {process, state}); });
+// Once this returns, the program set before processes no packet any more; `states` has one for each lane.
+void olaf_engine_set_switch(Engine *engine, unsigned device, p4_process_fn process,
+                            p4_switch *const *states) {
+    engine->act_on_all(
+        [&](Wiring &wiring, unsigned lane) { wiring.set_switch(device, {process, states[lane]}); });
 }
 
 // Returns once every packet that was in a program when it was called has left that program.
@@ -82,14 +84,16 @@ int olaf_engine_port_stats(Engine *engine, unsigned number, uint64_t *six) {
     return 1;
 }
 
-// ns of processor time of the engine's thread.
-uint64_t olaf_engine_processor_ns(Engine *engine) { return engine->processor_ns(); }
+// ns of processor time of a lane's thread.
+uint64_t olaf_engine_processor_ns(Engine *engine, unsigned lane) { return engine->processor_ns(lane); }
 
 // no pipeline, misrouted, packet-ins.
 void olaf_engine_losses(Engine *engine, uint64_t *three) {
-    engine->act([&](Wiring &wiring) {
-        uint64_t values[] = {wiring.losses.no_pipeline, wiring.losses.misrouted, wiring.losses.packet_ins};
-        std::copy(std::begin(values), std::end(values), three);
+    std::fill(three, three + 3, 0);
+    engine->act_on_all([&](Wiring &wiring, unsigned) {
+        three[0] += wiring.losses.no_pipeline;
+        three[1] += wiring.losses.misrouted;
+        three[2] += wiring.losses.packet_ins;
     });
 }
 

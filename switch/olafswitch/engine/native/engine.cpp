@@ -7,8 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <mutex>
+#include <string>
 
 #include "../../ports/native/failure.h"
 
@@ -27,99 +30,197 @@ uint64_t monotonic() {
 
 }  // namespace
 
-struct Engine::Attached final : Sink {
-    Attached(Engine &engine, unsigned number, std::unique_ptr<Port> port)
-        : engine(engine), number(number), port(std::move(port)) {}
+struct Engine::Lane {
+    Lane(Engine &engine, unsigned number) : engine(engine), number(number) {
+        epoll = checked(epoll_create1(EPOLL_CLOEXEC), "epoll");
+        wakeup = checked(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd");
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.ptr = nullptr;
+        checked(epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup, &event), "epoll");
+    }
+    ~Lane() {
+        close(wakeup);
+        close(epoll);
+    }
 
-    void frame(const uint8_t *frame, size_t length) override {
-        engine.wiring_->arrived(number, frame, length, engine.arrived_);
+    void wake() {
+        uint64_t one = 1;
+        if (write(wakeup, &one, sizeof one) < 0 && errno != EAGAIN) std::perror("olaf: eventfd");
+    }
+
+    void drain_wakeups() {
+        uint64_t seen;
+        while (read(wakeup, &seen, sizeof seen) > 0) {}
     }
 
     Engine &engine;
-    unsigned number;
-    std::unique_ptr<Port> port;
-    bool watched = false;
-    bool unflushed = false;
+    const unsigned number;
+    std::unique_ptr<Wiring> wiring;
+    Turnstile turnstile;
+    std::thread thread;
+    std::atomic<uint64_t> wait{NEVER};
+    std::atomic<bool> asleep{false};    // or about to be
+    std::vector<Attached *> unflushed;  // ports by which it sent
+    Attached *last = nullptr;           // of these
+    uint64_t arrived = 0;               // when the port whose turn it is was looked at
+    std::array<epoll_event, EVENTS> events;
+    int happened = 0;  // of these
+    int epoll, wakeup;
 };
 
-Engine::Engine() : began_(monotonic()) {
-    epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll");
-    wakeup_ = checked(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd");
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = nullptr;
-    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event), "epoll");
+struct Engine::Attached final : Sink {
+    Attached(Lane &lane, unsigned number, std::unique_ptr<Port> port, bool shared)
+        : lane(lane), number(number), port(std::move(port)), shared(shared) {}
+
+    void frame(const uint8_t *frame, size_t length) override {
+        lane.wiring->arrived(number, frame, length, lane.arrived);
+    }
+
+    // Held by a lane at a port that others use, too.
+    std::unique_lock<std::mutex> turn() {
+        return shared ? std::unique_lock(use) : std::unique_lock<std::mutex>();
+    }
+
+    Lane &lane;  // that receives
+    const unsigned number;
+    const std::unique_ptr<Port> port;
+    const bool shared;
+    std::mutex use;
+    bool watched = false;
+};
+
+// All lanes' turns, in their order.
+class Engine::AllTurns {
+  public:
+    explicit AllTurns(Engine &engine) {
+        turns_.reserve(engine.lanes_.size());
+        for (auto &lane : engine.lanes_) turns_.emplace_back(lane->turnstile);
+    }
+
+  private:
+    std::vector<Turnstile::Turn> turns_;
+};
+
+Engine::Engine(unsigned lanes) : began_(monotonic()) {
+    for (unsigned lane = 0; lane < lanes; lane++) lanes_.push_back(std::make_unique<Lane>(*this, lane));
 }
 
 Engine::~Engine() {
     stop();
     ports_.clear();
-    close(wakeup_);
-    close(epoll_);
 }
 
 uint64_t Engine::now() const { return monotonic() - began_; }
 
-void Engine::add_port(unsigned number, std::unique_ptr<Port> port) {
-    Turnstile::Turn turn(turnstile_);
-    auto attached = std::make_unique<Attached>(*this, number, std::move(port));
-    if (wiring_->ready() || !attached->port->patient()) watch(*attached);
-    ports_[number] = std::move(attached);
+void Engine::wire(std::unique_ptr<Wiring> wiring, unsigned lane) {
+    lanes_.at(lane)->wiring = std::move(wiring);
+}
+
+void Engine::add_port(unsigned number, std::vector<std::unique_ptr<Port>> queues) {
+    AllTurns turns(*this);
+    auto &attached = ports_[number];
+    const bool shared = queues.size() < lanes_.size();
+    for (auto &queue : queues)
+        attached.push_back(
+            std::make_unique<Attached>(*lanes_.at(attached.size()), number, std::move(queue), shared));
+    watch_all();
 }
 
 void Engine::watch(Attached &attached) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = &attached;
-    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, attached.port->fd(), &event), "epoll");
+    checked(epoll_ctl(attached.lane.epoll, EPOLL_CTL_ADD, attached.port->fd(), &event), "epoll");
     attached.watched = true;
 }
 
+void Engine::watch_all() {
+    for (auto &[number, queues] : ports_) {
+        for (auto &attached : queues) {
+            if (attached->watched) continue;
+            if (attached->lane.wiring->ready() || !attached->port->patient()) watch(*attached);
+        }
+    }
+}
+
 void Engine::start() {
-    thread_ = std::thread([this] { run(); });
+    for (auto &lane : lanes_) {
+        lane->thread = std::thread([this, &lane = *lane] { run(lane); });
+        pthread_setname_np(lane->thread.native_handle(), ("lane " + std::to_string(lane->number)).c_str());
+    }
 }
 
 void Engine::stop() {
     stopping_ = true;
-    wake();
-    if (thread_.joinable()) thread_.join();
+    for (auto &lane : lanes_) lane->wake();
+    for (auto &lane : lanes_)
+        if (lane->thread.joinable()) lane->thread.join();
     packet_ins.close();
 }
 
-void Engine::wake() {
-    uint64_t one = 1;
-    if (write(wakeup_, &one, sizeof one) < 0 && errno != EAGAIN) std::perror("olaf: eventfd");
+void Engine::act(const std::function<void(Wiring &)> &action) {
+    act_on_all([&](Wiring &wiring, unsigned lane) {
+        if (lane == 0) action(wiring);
+    });
 }
 
-void Engine::act(const std::function<void(Wiring &)> &action) {
+void Engine::act_on_all(const std::function<void(Wiring &, unsigned)> &action) {
     {
-        Turnstile::Turn turn(turnstile_);
-        action(*wiring_);
-        for (auto &[number, attached] : ports_) {
-            if (!attached->watched && wiring_->ready()) watch(*attached);
-        }
-        if (exclusive_) return;  // the packet thread sleeps until it is not
-        settle();
+        AllTurns turns(*this);
+        for (auto &lane : lanes_) action(*lane->wiring, lane->number);
+        watch_all();
+        if (exclusive_) return;  // the packet threads sleep until it is not
+        settle_all();
     }
-    // The packet thread may sleep longer than what this changed allows.
-    wake();
+    // A packet thread may sleep longer than what this changed allows.
+    for (auto &lane : lanes_) lane->wake();
+}
+
+void Engine::act_in(unsigned lane, const std::function<void(Wiring &)> &action) {
+    Turnstile::Turn turn(lanes_.at(lane)->turnstile);
+    action(*lanes_[lane]->wiring);
+    settle(*lanes_[lane]);
 }
 
 void Engine::set_exclusive(bool exclusive) {
-    Turnstile::Turn turn(turnstile_);
+    AllTurns turns(*this);
     exclusive_ = exclusive;
-    if (!exclusive) settle();
-    wake();
+    if (!exclusive) settle_all();
+    for (auto &lane : lanes_) lane->wake();
 }
 
-bool Engine::send(unsigned port, const uint8_t *frame, size_t length) {
-    auto found = ports_.find(port);
-    if (found == ports_.end()) return false;
-    Attached &attached = *found->second;
-    attached.port->send(frame, length);
-    if (!attached.unflushed) unflushed_.push_back(&attached);
-    attached.unflushed = true;
+bool Engine::send(unsigned port, const uint8_t *frame, size_t length, unsigned lane) {
+    Lane &sender = *lanes_[lane];
+    Attached *attached = sender.last;
+    if (attached == nullptr || attached->number != port) {
+        auto found = ports_.find(port);
+        if (found == ports_.end()) return false;
+        attached = sender.last = found->second[lane % found->second.size()].get();
+    }
+    if (attached->shared) {
+        auto turn = attached->turn();
+        attached->port->send(frame, length);
+    } else {
+        attached->port->send(frame, length);
+    }
+    auto &unflushed = sender.unflushed;
+    if (unflushed.empty() || (unflushed.back() != attached &&
+                              std::find(unflushed.begin(), unflushed.end(), attached) == unflushed.end()))
+        unflushed.push_back(attached);
     return true;
+}
+
+void Engine::flush(unsigned lane) {
+    for (Attached *attached : lanes_[lane]->unflushed) {
+        auto turn = attached->turn();
+        attached->port->flush();
+    }
+    lanes_[lane]->unflushed.clear();
+}
+
+void Engine::nudge(unsigned lane) {
+    if (lanes_[lane]->asleep.exchange(false)) lanes_[lane]->wake();
 }
 
 bool Engine::punt(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now) {
@@ -127,73 +228,84 @@ bool Engine::punt(unsigned device, Source source, const uint8_t *frame, size_t l
 }
 
 bool Engine::stats(unsigned port, PortStats &stats) {
-    Turnstile::Turn turn(turnstile_);
+    AllTurns turns(*this);
     auto found = ports_.find(port);
     if (found == ports_.end()) return false;
-    found->second->port->count_losses();
-    stats = found->second->port->stats;
+    stats = {};
+    for (auto &attached : found->second) {
+        attached->port->count_losses();
+        stats += attached->port->stats;
+    }
     return true;
 }
 
-uint64_t Engine::processor_ns() {
+uint64_t Engine::processor_ns(unsigned lane) {
     clockid_t clock;
     timespec spent{};
-    if (pthread_getcpuclockid(thread_.native_handle(), &clock) == 0) clock_gettime(clock, &spent);
+    if (pthread_getcpuclockid(lanes_.at(lane)->thread.native_handle(), &clock) == 0)
+        clock_gettime(clock, &spent);
     return uint64_t(spent.tv_sec) * NS_PER_S + uint64_t(spent.tv_nsec);
 }
 
-void Engine::settle() {
-    wait_ = wiring_->advance(now());
-    for (Attached *attached : unflushed_) {
-        attached->port->flush();
-        attached->unflushed = false;
-    }
-    unflushed_.clear();
+void Engine::settle(Lane &lane) {
+    lane.wait = lane.wiring->advance(now());
+    flush(lane.number);
+}
+
+void Engine::settle_all() {
+    for (auto &lane : lanes_) settle(*lane);
 }
 
 void Engine::receive(Attached &attached) {
-    arrived_ = now();
+    attached.lane.arrived = now();
     try {
+        auto turn = attached.turn();
         attached.port->receive(attached);
         if (!attached.port->broken) return;
         std::fprintf(stderr, "port %u: the interface is gone\n", attached.number);
     } catch (const std::exception &failure) {
         std::fprintf(stderr, "port %u: %s\n", attached.number, failure.what());
     }
-    epoll_ctl(epoll_, EPOLL_CTL_DEL, attached.port->fd(), nullptr);
+    epoll_ctl(attached.lane.epoll, EPOLL_CTL_DEL, attached.port->fd(), nullptr);
 }
 
-void Engine::drain_wakeups() {
-    uint64_t seen;
-    while (read(wakeup_, &seen, sizeof seen) > 0) {}
+void Engine::wait(Lane &lane) {
+    uint64_t wait = lane.wait;
+    const bool alone = lanes_.size() == 1;
+    if (!alone) {
+        // Either this one sees what another has left, or that one sees that this is asleep.
+        lane.asleep.exchange(true);
+        if (lane.wiring->more()) wait = 0;
+    }
+    timespec timeout{};
+    if (wait >= SHORT_NS) {
+        timeout.tv_sec = time_t(wait / NS_PER_S);
+        timeout.tv_nsec = long(wait % NS_PER_S);
+    }
+    lane.happened =
+        epoll_pwait2(lane.epoll, lane.events.data(), EVENTS, wait == NEVER ? nullptr : &timeout, nullptr);
+    if (!alone) lane.asleep = false;
 }
 
-void Engine::run() {
-    std::array<epoll_event, EVENTS> events;
+void Engine::run(Lane &lane) {
     while (!stopping_) {
         if (exclusive_) {
-            pollfd wanted{wakeup_, POLLIN, 0};
+            pollfd wanted{lane.wakeup, POLLIN, 0};
             poll(&wanted, 1, -1);
-            drain_wakeups();
+            lane.drain_wakeups();
             continue;
         }
-        uint64_t wait = wait_;
-        timespec timeout{};
-        if (wait >= SHORT_NS) {
-            timeout.tv_sec = time_t(wait / NS_PER_S);
-            timeout.tv_nsec = long(wait % NS_PER_S);
-        }
-        int count = epoll_pwait2(epoll_, events.data(), EVENTS, wait == NEVER ? nullptr : &timeout, nullptr);
-        Turnstile::Turn turn(turnstile_);
+        wait(lane);
+        Turnstile::Turn turn(lane.turnstile);
         if (exclusive_) continue;
-        for (int i = 0; i < count; i++) {
-            if (auto *attached = static_cast<Attached *>(events[size_t(i)].data.ptr)) {
+        for (int i = 0; i < lane.happened; i++) {
+            if (auto *attached = static_cast<Attached *>(lane.events[size_t(i)].data.ptr)) {
                 receive(*attached);
             } else {
-                drain_wakeups();
+                lane.drain_wakeups();
             }
         }
-        settle();
+        settle(lane);
     }
 }
 

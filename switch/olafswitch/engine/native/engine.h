@@ -1,5 +1,5 @@
-// Moves frames between ports and what is wired behind them, on one native thread that sleeps when
-// nothing moves.
+// Moves frames between ports and what is wired behind them, on native threads that sleep when nothing moves:
+// lanes, each with a wiring of its own and its queue of every port that has several.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -32,7 +32,7 @@ struct Losses {
     uint64_t packet_ins = 0;   // its source sends too many, or the control plane does not keep up
 };
 
-// What sits between the ports. Called with the turn held, never by two threads at once.
+// What sits between the ports, in one lane. Called with its turn held, never by two threads at once.
 class Wiring {
   public:
     virtual ~Wiring() = default;
@@ -44,6 +44,9 @@ class Wiring {
     // Let everything move that can; returns the ns after which to be called again, NEVER for not at all.
     virtual uint64_t advance(uint64_t now) = 0;
 
+    // Whether another thread has left something for advance() since.
+    virtual bool more() const { return false; }
+
     // Counts of a port that is not the engine's own; false when there is none.
     virtual bool stats(unsigned, PortStats &) const { return false; }
 
@@ -52,55 +55,63 @@ class Wiring {
 
 class Engine {
   public:
-    Engine();
+    explicit Engine(unsigned lanes = 1);
     ~Engine();
     Engine(const Engine &) = delete;
     Engine &operator=(const Engine &) = delete;
 
-    void wire(std::unique_ptr<Wiring> wiring) { wiring_ = std::move(wiring); }
-    void add_port(unsigned number, std::unique_ptr<Port> port);
+    unsigned lanes() const { return unsigned(lanes_.size()); }
+    void wire(std::unique_ptr<Wiring> wiring, unsigned lane = 0);
+    // One port, or its queues: lane n has the n-th, and those without share.
+    void add_port(unsigned number, std::vector<std::unique_ptr<Port>> queues);
     void start();
     void stop();
 
-    // With the packet thread held out; afterwards everything that can move does.
+    // With all packet threads held out, on the wiring of the first lane; afterwards everything that can move
+    // does.
     void act(const std::function<void(Wiring &)> &action);
+    // Likewise on that of every lane.
+    void act_on_all(const std::function<void(Wiring &, unsigned lane)> &action);
+    // In one lane, with its own thread held out.
+    void act_in(unsigned lane, const std::function<void(Wiring &)> &action);
 
     // While exclusive, ports are left alone and the wiring's clock stands still.
     void set_exclusive(bool exclusive);
     bool exclusive() const { return exclusive_; }
 
-    // From the wiring, with the turn held. False when there is no such port.
-    bool send(unsigned port, const uint8_t *frame, size_t length);
+    // From the wiring of a lane, with its turn held. False when there is no such port.
+    bool send(unsigned port, const uint8_t *frame, size_t length, unsigned lane = 0);
+    // What was sent there is on its way when this returns.
+    void flush(unsigned lane);
+    // Wakes the thread of another lane if it sleeps: its wiring has more to do.
+    void nudge(unsigned lane);
     // `source` as source_of() gives it, of the frame that came in; `now` is the wiring's time in ns.
     bool punt(unsigned device, Source source, const uint8_t *frame, size_t length, uint64_t now);
 
     bool stats(unsigned port, PortStats &stats);
-    uint64_t processor_ns();  // of its thread, while that runs
+    uint64_t processor_ns(unsigned lane);  // of its thread, while that runs
     uint64_t now() const;
 
     PacketIns packet_ins;
 
   private:
     struct Attached;
+    struct Lane;
+    class AllTurns;
 
-    void run();
+    void run(Lane &lane);
+    void wait(Lane &lane);
     void receive(Attached &attached);
     void watch(Attached &attached);
-    void settle();
-    void wake();
-    void drain_wakeups();
+    void watch_all();
+    void settle(Lane &lane);
+    void settle_all();
 
-    std::unique_ptr<Wiring> wiring_;
-    std::map<unsigned, std::unique_ptr<Attached>> ports_;
-    Turnstile turnstile_;
-    std::thread thread_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::map<unsigned, std::vector<std::unique_ptr<Attached>>> ports_;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> exclusive_{false};
-    std::atomic<uint64_t> wait_{NEVER};
-    std::vector<Attached *> unflushed_;
     uint64_t began_;
-    uint64_t arrived_ = 0;  // when the port whose turn it is was looked at
-    int epoll_, wakeup_;
 };
 
 }  // namespace olaf

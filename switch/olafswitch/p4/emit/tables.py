@@ -65,7 +65,7 @@ def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
         if table.idle_timeout:
             w.line("touch(entry);")
         if table.counter is not None:
-            w.line("count(entry->counter, x.ingress_length);")
+            w.line("count(counter_of(x, entry), x.ingress_length);")
         if table.meter is not None:
             units = "x.ingress_length" if places.counts_bytes(table.meter) else "1"
             w.line(f"colour_{table.meter.cpp} = meter_colour(entry->meter, {units}, x.now);")

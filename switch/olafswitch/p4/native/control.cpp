@@ -11,12 +11,16 @@ template <class T> static T *make(size_t bytes) { return (T *)calloc(1, bytes); 
 
 // --- freeing what a packet may still be using
 
-extern "C" void p4_quiesce(p4_switch *sw) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+static void quiesce_lane(p4_switch *sw) {
     u64 seen = __atomic_load_n(&sw->busy, __ATOMIC_SEQ_CST);
     if (seen % 2 == 0) return;
     for (u32 spins = 0; __atomic_load_n(&sw->busy, __ATOMIC_SEQ_CST) == seen; spins++)
         if (spins > 1000) sched_yield();
+}
+
+extern "C" void p4_quiesce(p4_switch *sw) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (; sw; sw = sw->next) quiesce_lane(sw);
 }
 
 static void free_retired(p4_switch *sw) {
@@ -146,9 +150,18 @@ static bool row_remove(p4_switch *sw, Table &t, Entry *e) {
 
 // --- entries
 
-static Entry *new_entry(const u64 *key, const u64 *mask, u32 words) {
+static bool count_in_lanes(const p4_switch *sw, Entry *e) {
+    if (!sw->others) return true;
+    const size_t bytes = sw->others * sizeof(OfLane);
+    e->others = (OfLane *)aligned_alloc(alignof(OfLane), bytes);
+    if (e->others) memset((void *)e->others, 0, bytes);
+    return e->others;
+}
+
+static Entry *new_entry(const p4_switch *sw, const u64 *key, const u64 *mask, u32 words) {
     Entry *e = make<Entry>(sizeof(Entry) + 16 * (words + 1));
     if (!e) return nullptr;
+    if (!count_in_lanes(sw, e)) return free(e), nullptr;
     memcpy(e->key, key, 8 * words);
     if (mask) memcpy(e->key + words, mask, 8 * words);
     return e;
@@ -170,13 +183,13 @@ static bool add_prefix(p4_switch *sw, Table &t, Entry *e, u32 prefix) {
 static Entry *add(p4_switch *sw, Table &t, const u64 *key, const u64 *mask, u32 prefix, int32_t priority,
                   Action *a) {
     const TableSpec &s = *t.spec;
-    Entry *e = a ? new_entry(key, mask, s.words) : nullptr;
+    Entry *e = a ? new_entry(sw, key, mask, s.words) : nullptr;
     if (!e) return free(a), nullptr;
     e->action = a;
     e->priority = priority;
     touch(e);
     const bool good = s.kind == TERNARY ? row_add(sw, t, e) : s.kind == EXACT || add_prefix(sw, t, e, prefix);
-    if (!good) return free(e), free(a), nullptr;
+    if (!good) return free(e->others), free(e), free(a), nullptr;
     if (s.kind != TERNARY) add_hashed(sw, t, e);
     t.used++;
     return e;
@@ -205,6 +218,7 @@ extern "C" bool p4_delete(p4_switch *sw, u32 table, Entry *e) {
     t.used--;
     retire(sw, e->action);
     retire(sw, e->meter.config);
+    retire(sw, e->others);
     retire(sw, e);
     return true;
 }
@@ -222,7 +236,7 @@ extern "C" bool p4_set_default(p4_switch *sw, u32 table, Action *action) {
 extern "C" Entry *p4_const_entry(p4_switch *sw, u32 index) { return sw->const_entries[index]; }
 
 static void free_row(Row *r) {
-    for (u32 i = 0; r && i < r->n; i++) free(r->entries[i]);
+    for (u32 i = 0; r && i < r->n; i++) free(r->entries[i]->others), free(r->entries[i]);
     free(r);
 }
 
@@ -231,13 +245,13 @@ extern "C" bool p4_value_set(p4_switch *sw, u32 set, u32 n, const u64 *keys, con
     u32 words = t.spec->words;
     Row *r = new_row(nullptr, n), *old = t.row;
     for (u32 i = 0; r && i < n; i++) {
-        Entry *e = new_entry(keys + (size_t)i * words, masks + (size_t)i * words, words);
+        Entry *e = new_entry(sw, keys + (size_t)i * words, masks + (size_t)i * words, words);
         if (!e) return free_row(r), false;
         r->entries[r->n++] = e;
     }
     if (!r) return false;
     release(t.row, r);
-    for (u32 i = 0; old && i < old->n; i++) retire(sw, old->entries[i]);
+    for (u32 i = 0; old && i < old->n; i++) retire(sw, old->entries[i]->others), retire(sw, old->entries[i]);
     retire(sw, old);
     return true;
 }
@@ -277,18 +291,23 @@ extern "C" u64 p4_idle_ns(Entry *e) {
     return now > hit ? now - hit : 0;
 }
 
-static Counter &cell(p4_switch *sw, Entry *e, u32 array, u32 index) {
-    return e ? e->counter : sw->counters[array][index];
+static Counter &cell(p4_switch *lane, Entry *e, u32 array, u32 index) {
+    return !e ? lane->counters[array][index] : lane->lane ? e->others[lane->lane - 1] : e->counter;
 }
 extern "C" void p4_counter_get(p4_switch *sw, Entry *e, u32 array, u32 index, u64 *out) {
-    Counter &c = cell(sw, e, array, index);
-    out[0] = __atomic_load_n(&c.packets, __ATOMIC_RELAXED);
-    out[1] = __atomic_load_n(&c.bytes, __ATOMIC_RELAXED);
+    out[0] = out[1] = 0;
+    for (; sw; sw = sw->next) {
+        Counter &c = cell(sw, e, array, index);
+        out[0] += __atomic_load_n(&c.packets, __ATOMIC_RELAXED);
+        out[1] += __atomic_load_n(&c.bytes, __ATOMIC_RELAXED);
+    }
 }
 extern "C" void p4_counter_set(p4_switch *sw, Entry *e, u32 array, u32 index, u64 packets, u64 bytes) {
-    Counter &c = cell(sw, e, array, index);
-    __atomic_store_n(&c.packets, packets, __ATOMIC_RELAXED);
-    __atomic_store_n(&c.bytes, bytes, __ATOMIC_RELAXED);
+    for (; sw; sw = sw->next, packets = bytes = 0) {
+        Counter &c = cell(sw, e, array, index);
+        __atomic_store_n(&c.packets, packets, __ATOMIC_RELAXED);
+        __atomic_store_n(&c.bytes, bytes, __ATOMIC_RELAXED);
+    }
 }
 // rates per second; a null `config` removes the meter's configuration
 extern "C" bool p4_meter_set(p4_switch *sw, Entry *e, u32 array, u32 index, const double *config) {
@@ -346,6 +365,42 @@ bool reserve(p4_switch *sw, size_t bytes) {
     return true;
 }
 
+// --- lanes
+
+static p4_switch *new_lane(p4_switch *sw, u32 number) {
+    p4_switch *lane = make<p4_switch>(sizeof(p4_switch));
+    if (!lane) return nullptr;
+    *lane = *sw;
+    lane->busy = 0;
+    lane->random = number + 1;
+    lane->lane = number;
+    lane->next = sw->next;
+    lane->out = nullptr;
+    lane->out_room = 0;
+    sw->next = lane;
+    lane->counters = make<Counter *>((sw->spec->counters + 1) * sizeof(void *));
+    for (u32 i = 0; lane->counters && i < sw->spec->counters; i++) {
+        lane->counters[i] = make<Counter>((sw->spec->counter[i].cells + 1) * sizeof(Counter));
+        if (!lane->counters[i]) return nullptr;
+    }
+    return lane->counters ? lane : nullptr;
+}
+
+// The lanes of a new switch, of which each may process a packet at the same time; the first is the switch
+// itself. All see what is programmed, and each counts for itself, to be added up when read. False when memory
+// ran out, or where packets leave more behind than counts: registers, meters.
+extern "C" bool p4_lanes(p4_switch *sw, u32 n, p4_switch **lanes) {
+    lanes[0] = sw;
+    if (n == 1) return true;
+    if (sw->spec->registers || sw->spec->meters) return false;
+    sw->others = n - 1;
+    for (u32 i = 0; i < sw->spec->entries; i++)
+        if (!count_in_lanes(sw, sw->const_entries[i])) return false;
+    for (u32 i = 1; i < n; i++)
+        if (!(lanes[i] = new_lane(sw, i))) return false;
+    return true;
+}
+
 // --- making and freeing a switch
 
 static bool table_init(Table &t, const TableSpec *s) {
@@ -399,6 +454,7 @@ p4_switch *switch_new(const ProgramSpec *spec) {
 static void free_entry(Entry *e) {
     free(e->action);
     free(e->meter.config);
+    free(e->others);
     free(e);
 }
 
@@ -439,5 +495,11 @@ void switch_free(p4_switch *sw) {
     free(sw->const_entries);
     free(sw->retired);
     free(sw->out);
+    for (p4_switch *lane = sw->next, *next; lane; lane = next) {
+        next = lane->next;
+        free_all(lane->counters, spec->counters);
+        free(lane->out);
+        free(lane);
+    }
     free(sw);
 }

@@ -36,6 +36,7 @@ struct ProgramSpec {
 
 typedef void (*p4_digest_fn)(void *context, u32 digest, const u64 *words, u32 n);
 
+// A lane has this to itself but what is programmed: tables, value sets, groups, sessions.
 struct p4_switch {
     const ProgramSpec *spec;
     Table *tables, *value_sets;
@@ -47,6 +48,8 @@ struct p4_switch {
     Replicas **sessions;  // SESSIONS
     u64 busy;             // odd while a packet is being processed
     u64 random;
+    p4_switch *next;   // lane
+    u32 lane, others;  // this one's number; of the first, how many there are besides
     p4_digest_fn digest;
     void *digest_context;
     p4_user_extern_fn user_extern;
@@ -89,6 +92,10 @@ struct Context {
     P4_METHOD void truncate(u64 bytes) { truncate_to = bytes < truncate_to ? (u32)bytes : truncate_to; }
     P4_METHOD u32 payload_length() const { return truncate_to < length - at ? truncate_to : length - at; }
 };
+
+P4_INLINE Counter &counter_of(const Context &x, Entry *e) {
+    return x.sw->lane ? e->others[x.sw->lane - 1] : e->counter;
+}
 
 u64 random_between(p4_switch *, u64 low, u64 high);
 

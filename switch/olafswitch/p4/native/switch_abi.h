@@ -16,7 +16,7 @@ typedef void (*p4_emit_fn)(void *context, uint32_t port, const uint8_t *frame, s
 
 // Run one packet to its end: parser, ingress, traffic manager (unicast, multicast, clones, resubmit,
 // recirculate), egress, deparser. `now_ns` feeds the program's time stamps. Thread-safe against table
-// writes; at most one thread at a time may process packets of one switch.
+// writes; at most one thread at a time may process packets of one switch, or of one lane of it.
 typedef void (*p4_process_fn)(p4_switch *, uint32_t port, const uint8_t *frame, size_t length,
                               uint64_t now_ns, p4_emit_fn emit, void *context);
 

@@ -10,10 +10,12 @@
 template <class T> P4_INLINE T *acquire(T *const &p) { return __atomic_load_n(&p, __ATOMIC_ACQUIRE); }
 template <class T> P4_INLINE void release(T *&p, T *v) { __atomic_store_n(&p, v, __ATOMIC_RELEASE); }
 
-// Counters are written by the packet thread alone; the control plane's writes may lose a race with it.
+// Counters are written by the packet thread of their lane alone; the control plane's writes may lose a race
+// with it.
 struct Counter {
     u64 packets, bytes;
 };
+struct alignas(64) OfLane : Counter {};  // two lanes never write to one line of a cache
 P4_INLINE void count(Counter &c, u64 bytes) {
     __atomic_store_n(&c.packets, __atomic_load_n(&c.packets, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&c.bytes, __atomic_load_n(&c.bytes, __ATOMIC_RELAXED) + bytes, __ATOMIC_RELAXED);
@@ -62,6 +64,7 @@ struct Entry {
     Action *action;
     u64 hash;
     Counter counter;
+    OfLane *others;  // the counters of other lanes than the first
     Meter meter;
     u64 hit_at;  // on the monotonic clock, in ns: made, or last hit where the table supports timeouts
     int32_t priority;

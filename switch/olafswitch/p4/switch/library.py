@@ -11,6 +11,7 @@ _P, _U32, _U64, _WORDS = c.c_void_p, c.c_uint32, c.c_uint64, c.c_char_p
 _SIGNATURES = {
     "p4_switch_new": (_P,),
     "p4_switch_free": (None, _P),
+    "p4_lanes": (c.c_bool, _P, _U32, c.POINTER(_P)),
     "p4_quiesce": (None, _P),
     "p4_action_direct": (_P, _U32, _WORDS, _U32),
     "p4_action_member": (_P, _P),

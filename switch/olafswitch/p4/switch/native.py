@@ -28,13 +28,18 @@ def _had_memory(result: int | None) -> int:
 
 @dataclass(frozen=True)
 class Handle:
-    """What a packet processing thread needs, as addresses: a ``p4_switch *`` and what processes its packets.
+    """What packet threads need, as addresses: a ``p4_switch *`` for each, and what processes packets.
 
     The latter is a ``p4_process_fn``; for XSA a ``p4_process_metadata_fn``.
     """
 
-    switch: int
+    lanes: Sequence[int]
     process: int
+
+    @property
+    def switch(self) -> int:
+        """That of the first thread."""
+        return self.lanes[0]
 
 
 class NativeSwitch(PacketSide):
@@ -44,12 +49,14 @@ class NativeSwitch(PacketSide):
     """v1model's metadata and Olaf's have 16 bits for each."""
 
     def __init__(
-        self, cpu_port: int = CPU_PORT, optimize: str = "-O2", architecture: str = "v1model"
+        self, cpu_port: int = CPU_PORT, optimize: str = "-O2", architecture: str = "v1model", lanes: int = 1
     ) -> None:
-        """``architecture`` is that of the programs it runs: ``v1model`` or ``xsa``."""
+        """``architecture`` is that of the programs it runs: ``v1model`` or ``xsa``; ``lanes`` is how many
+        threads may process packets, each with one of the handle's."""
         super().__init__(cpu_port)
         self._optimize = optimize
         self._architecture = architecture
+        self._lanes: Sequence[int] = [0] * lanes
         self._hooks: list[Callable[[Handle | None], None]] = []
         self._forget()
 
@@ -74,8 +81,12 @@ class NativeSwitch(PacketSide):
             raise OlafError("out of memory for a new switch")
         library.p4_on_digest(switch, self._digest_entry, None)
         library.p4_on_user_extern(switch, self._user_extern_entry, None)
+        lanes = (c.c_void_p * len(self._lanes))()
+        if not library.p4_lanes(switch, len(lanes), lanes):
+            library.p4_switch_free(switch)
+            raise OlafError("no memory for more threads, or the program has meters or registers")
         old = (self._pipeline, self._switch)
-        self._pipeline, self._switch = pipeline, switch
+        self._pipeline, self._switch, self._lanes = pipeline, switch, list(lanes)
         self._forget()
         self._tables, self._arrays = pipeline.tables(), pipeline.arrays()
         for place, entry in pipeline.initial_entries():
@@ -105,7 +116,7 @@ class NativeSwitch(PacketSide):
         """The running switch; None before the first commit."""
         if self._pipeline is None:
             return None
-        return Handle(self._switch, self._pipeline.process)
+        return Handle(self._lanes, self._pipeline.process)
 
     def on_commit(self, hook: Callable[[Handle | None], None]) -> None:
         """Call ``hook`` with each new switch (None: none); when it returns, it no longer uses the old one."""

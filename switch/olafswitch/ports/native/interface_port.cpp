@@ -29,6 +29,7 @@ constexpr uint8_t NOT_SEGMENTED = 0;
 constexpr size_t VLAN_TAG = 4;
 constexpr size_t MAC_PAIR = 12;
 constexpr int SEND_TIMEOUT_MS = 10;
+constexpr int ALONE = -1, FIRST = -2;  // or the number of those with which a queue shares the flows
 
 // A sending host may leave the checksum to "hardware"; between two ends of a veth that is us.
 bool complete_checksum(uint8_t *frame, size_t length, const OffloadHeader &header) {
@@ -48,7 +49,7 @@ bool complete_checksum(uint8_t *frame, size_t length, const OffloadHeader &heade
 
 class InterfacePort final : public Port {
   public:
-    explicit InterfacePort(const std::string &name) : name_(name), rx_(BATCH), tx_(BATCH) {
+    InterfacePort(const std::string &name, int fanout) : name_(name), rx_(BATCH), tx_(BATCH) {
         unsigned index = if_nametoindex(name.c_str());
         if (index == 0) fail("interface " + name);
         fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -62,6 +63,7 @@ class InterfacePort final : public Port {
             checked(bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof address), "binding to " + name);
             packet_mreq all{int(index), PACKET_MR_PROMISC, 0, {}};
             option(SOL_PACKET, PACKET_ADD_MEMBERSHIP, all);
+            if (fanout != ALONE) share_flows(fanout);
         } catch (...) {
             close(fd_);
             throw;
@@ -72,6 +74,14 @@ class InterfacePort final : public Port {
     ~InterfacePort() override { close(fd_); }
 
     int fd() const override { return fd_; }
+
+    // What the other queues of the interface are opened with.
+    int fanout() const {
+        int found = 0;
+        socklen_t size = sizeof found;
+        checked(getsockopt(fd_, SOL_PACKET, PACKET_FANOUT, &found, &size), "sharing " + name_);
+        return found & 0xFFFF;
+    }
 
     void receive(Sink &sink) override {
         for (auto &slot : rx_) {
@@ -150,6 +160,13 @@ class InterfacePort final : public Port {
             option(SOL_SOCKET, SO_SNDBUF, size);
     }
 
+    void share_flows(int fanout) {
+        const bool first = fanout == FIRST;
+        const int kind = PACKET_FANOUT_HASH | (first ? PACKET_FANOUT_FLAG_UNIQUEID : 0);
+        const int wanted = (first ? 0 : fanout) | kind << 16;
+        option(SOL_PACKET, PACKET_FANOUT, wanted);
+    }
+
     void prepare() {
         for (auto *slots : {&rx_, &tx_}) {
             for (Slot &slot : *slots) {
@@ -217,8 +234,13 @@ class InterfacePort final : public Port {
 
 }  // namespace
 
-std::unique_ptr<Port> open_interface(const std::string &name) {
-    return std::make_unique<InterfacePort>(name);
+Queues open_interface(const std::string &name, unsigned queues) {
+    Queues made;
+    auto first = std::make_unique<InterfacePort>(name, queues == 1 ? ALONE : FIRST);
+    const int fanout = queues == 1 ? ALONE : first->fanout();
+    made.push_back(std::move(first));
+    while (made.size() < queues) made.push_back(std::make_unique<InterfacePort>(name, fanout));
+    return made;
 }
 
 }  // namespace olaf

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace olaf {
 
@@ -17,6 +19,16 @@ struct PortStats {
     uint64_t tx_frames = 0;
     uint64_t tx_bytes = 0;
     uint64_t tx_dropped = 0;  // no host there, or the other side does not keep up
+
+    PortStats &operator+=(const PortStats &other) {
+        rx_frames += other.rx_frames;
+        rx_bytes += other.rx_bytes;
+        rx_dropped += other.rx_dropped;
+        tx_frames += other.tx_frames;
+        tx_bytes += other.tx_bytes;
+        tx_dropped += other.tx_dropped;
+        return *this;
+    }
 };
 
 // Takes the frames that a port received; `frame` is valid during the call.
@@ -57,16 +69,28 @@ class Port {
     }
 };
 
+// One port, or several queues of one; each queue is for one thread to receive by, and for one to send by.
+using Queues = std::vector<std::unique_ptr<Port>>;
+
 // Each throws std::runtime_error with a message for people.
-std::unique_ptr<Port> open_interface(const std::string &name);  // AF_PACKET, e.g. one end of a veth
+// AF_PACKET, e.g. one end of a veth; of several queues each has its share of the flows.
+Queues open_interface(const std::string &name, unsigned queues = 1);
 // By AF_XDP: of a veth pair that is this deployment's alone and whose other end leaves nothing to hardware,
 // no checksum and no VLAN tag. Its queueing disciplines are passed by. Where that cannot be had,
 // open_interface() and the reason in `instead`.
 // `nic`: a network card that is this deployment's alone, with all its queues, in its driver's own way where
-// that can be had.
-std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead, bool nic = false);
+// that can be had. The interface's own queues, dealt out to at most `queues`.
+Queues open_own_interface(const std::string &name, std::string &instead, bool nic = false,
+                          unsigned queues = 1);
 std::unique_ptr<Port> open_tap(int fd);               // an attached /dev/net/tun
 std::unique_ptr<Port> open_seqpacket(int listening);  // a listening SOCK_SEQPACKET socket
 std::unique_ptr<Port> open_pcap(const std::string &in, const std::string &out);  // either may be empty
+
+// A port of one queue.
+inline Queues alone(std::unique_ptr<Port> port) {
+    Queues queues;
+    queues.push_back(std::move(port));
+    return queues;
+}
 
 }  // namespace olaf

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "descriptor.h"
 #include "failure.h"
 #include "patience.h"
 #include "ports.h"
@@ -25,21 +26,41 @@ namespace {
 constexpr uint32_t CHUNK = XdpMemory::CHUNK;
 constexpr uint32_t CONTINUED = 1;  // XDP_PKT_CONTD: the frame goes on in the next chunk
 
+using Sockets = std::vector<std::unique_ptr<XdpSocket>>;
+
+// What all ports of one interface have in common, for as long as one of them lives.
+class XdpInterface {
+  public:
+    // `sockets` by queue.
+    XdpInterface(const std::string &name, const std::vector<int> &sockets, bool nic)
+        : redirect_(name, sockets, nic) {
+        if (!nic) return;
+        // Frames to any address.
+        packet_mreq all{int(if_nametoindex(name.c_str())), PACKET_MR_PROMISC, 0, {}};
+        checked(setsockopt(promiscuous_.fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all),
+                "hearing everything at " + name);
+    }
+
+  private:
+    XdpRedirect redirect_;
+    Descriptor promiscuous_{checked(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), "a packet socket")};
+};
+
 class XdpPort final : public Port {
   public:
-    XdpPort(const std::string &name, uint32_t queues, bool nic)
-        : sockets_(open(name, queues, nic)), sender_(name, 0, socket_), redirect_(name, descriptors(), nic) {
+    // At these queues of an interface; by the first of them, `queue`, it sends.
+    XdpPort(const std::string &name, Sockets sockets, uint32_t queue, std::shared_ptr<XdpInterface> interface)
+        : sockets_(std::move(sockets)), sender_(name, queue, socket_), interface_(std::move(interface)) {
         for (const auto &each : sockets_) {
             epoll_event event{};
             event.events = EPOLLIN;
-            checked(epoll_ctl(all_.fd, EPOLL_CTL_ADD, each->fd(), &event), "epoll");
+            checked(epoll_ctl(all_.fd(), EPOLL_CTL_ADD, each->fd(), &event), "epoll");
         }
-        if (nic) hear_everything(name);
         for (uint64_t chunk = 0; chunk < XdpMemory::SENT; chunk++)
             free_.push_back((XdpMemory::RECEIVED + chunk) * CHUNK);
     }
 
-    int fd() const override { return sockets_.size() == 1 ? socket_.fd() : all_.fd; }
+    int fd() const override { return sockets_.size() == 1 ? socket_.fd() : all_.fd(); }
 
     void receive(Sink &sink) override {
         for (const auto &each : sockets_) receive(sink, *each);
@@ -91,37 +112,6 @@ class XdpPort final : public Port {
     }
 
   private:
-    using Sockets = std::vector<std::unique_ptr<XdpSocket>>;
-
-    // A descriptor that closes itself.
-    struct Descriptor {
-        explicit Descriptor(int fd) : fd(fd) {}
-        ~Descriptor() { close(fd); }
-        Descriptor(const Descriptor &) = delete;
-        Descriptor &operator=(const Descriptor &) = delete;
-        const int fd;
-    };
-
-    static Sockets open(const std::string &name, uint32_t queues, bool nic) {
-        Sockets made;
-        for (uint32_t queue = 0; queue < queues; queue++)
-            made.push_back(std::make_unique<XdpSocket>(name, queue, !nic));
-        return made;
-    }
-
-    std::vector<int> descriptors() const {
-        std::vector<int> found;
-        for (const auto &each : sockets_) found.push_back(each->fd());
-        return found;
-    }
-
-    // Frames to any address, for as long as this process lives.
-    void hear_everything(const std::string &name) {
-        packet_mreq all{int(if_nametoindex(name.c_str())), PACKET_MR_PROMISC, 0, {}};
-        checked(setsockopt(promiscuous_.fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all),
-                "hearing everything at " + name);
-    }
-
     void receive(Sink &sink, XdpSocket &socket) {
         uint32_t next = socket.received.consumed();
         uint32_t end = socket.received.produced();
@@ -179,8 +169,7 @@ class XdpPort final : public Port {
     XdpSocket &socket_{*sockets_.front()};  // at its queue all is sent, so that frames keep their order
     XdpSender sender_;
     Descriptor all_{checked(epoll_create1(EPOLL_CLOEXEC), "epoll")};
-    Descriptor promiscuous_{checked(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), "a packet socket")};
-    XdpRedirect redirect_;
+    std::shared_ptr<XdpInterface> interface_;
     std::vector<uint64_t> free_;                     // chunks that hold nothing to send
     uint32_t queued_ = 0;                            // up to here the ring to send is written
     std::array<size_t, XdpMemory::SENT> lengths_{};  // of the frame that a place in that ring belongs to
@@ -197,14 +186,30 @@ uint32_t queues_of(const std::string &name) {
     return found;
 }
 
+Queues open_all(const std::string &name, bool nic, unsigned ports) {
+    const uint32_t queues = queues_of(name);
+    ports = std::min(ports, queues);
+    std::vector<Sockets> dealt(ports);
+    std::vector<int> descriptors;
+    for (uint32_t queue = 0; queue < queues; queue++) {
+        auto &made = dealt[queue % ports].emplace_back(std::make_unique<XdpSocket>(name, queue, !nic));
+        descriptors.push_back(made->fd());
+    }
+    Queues opened;
+    auto interface = std::make_shared<XdpInterface>(name, descriptors, nic);
+    for (uint32_t port = 0; port < ports; port++)
+        opened.push_back(std::make_unique<XdpPort>(name, std::move(dealt[port]), port, interface));
+    return opened;
+}
+
 }  // namespace
 
-std::unique_ptr<Port> open_own_interface(const std::string &name, std::string &instead, bool nic) {
+Queues open_own_interface(const std::string &name, std::string &instead, bool nic, unsigned queues) {
     try {
-        return std::make_unique<XdpPort>(name, nic ? queues_of(name) : 1, nic);
+        return open_all(name, nic, queues);
     } catch (const std::exception &failure) {
         instead = failure.what();
-        return open_interface(name);
+        return open_interface(name, queues);
     }
 }
 

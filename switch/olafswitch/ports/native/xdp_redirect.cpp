@@ -9,24 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "descriptor.h"
 #include "failure.h"
 
 namespace olaf {
 namespace {
 
 constexpr uint32_t FRAMES_IN_PARTS = 1 << 5;  // BPF_F_XDP_HAS_FRAGS: large frames too
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() { close(fd_); }
-    Descriptor(const Descriptor &) = delete;
-    Descriptor &operator=(const Descriptor &) = delete;
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 // The kernel asks for zeros where a command has no field.
 bpf_attr nothing() {

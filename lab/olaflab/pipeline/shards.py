@@ -1,0 +1,96 @@
+"""Frames a second through an engine of the target software with several shards, in process."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+
+from olafctl import paths
+from olafctl.targets import testbeds
+from olafctl.targets.interface import Progress
+from olafctl.testbed.model import Testbed
+from olafctl.wire.layouts import BEAT_BYTES, FrameType
+from olaflab.pipeline import in_process
+from olaflab.pipeline.in_process import InProcess, Together
+from olaflab.pipeline.twin import updates
+
+_JUMBO_BEATS = 142
+_TESTBED = """
+name: shards
+target: software
+engine: {{shards: {shards}, indices: 64, slots: 64, beats: {beats}}}
+ports:
+  - {{number: 1, name: ps, transport: unix}}
+  - {{number: 2, name: rack, transport: unix}}
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters:
+  - {{count: {clusters}, workers: {members}, name: job, ports: "2", ip: 10.0.1.1}}
+"""
+
+
+def testbed(shards: int, beats: int = 24, members: int = 4) -> Testbed:
+    """One engine with a cluster of so many members for each shard."""
+    text = _TESTBED.format(shards=shards, beats=beats, clusters=shards, members=members)
+    return testbeds.load(paths.sources() / "shards.yaml", text)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Medians of runs in turn, by the number of shards; ratios to one shard, run by run."""
+
+    runs: Mapping[int, Sequence[Together]]
+    hop: Mapping[int, Sequence[Together]]
+    """Where every frame comes in at another shard than its cluster's."""
+
+    def per_second(self, shards: int) -> float:
+        """Frames, in wall time."""
+        return median(each.per_second for each in self.runs[shards])
+
+    def ns(self, shards: int) -> float:
+        """Processor time of a frame."""
+        return median(each.ns for each in self.runs[shards])
+
+    def ratio(self, shards: int, *, of_wall: bool) -> float:
+        """How many times the frames of one shard."""
+        first = self.runs[min(self.runs)]
+        pairs = zip(self.runs[shards], first, strict=True)
+        if of_wall:
+            return median(one.per_second / other.per_second for one, other in pairs)
+        return median(one.per_core / other.per_core for one, other in pairs)
+
+
+def scaling(shards: Sequence[int], size: int, count: int, runs: int, progress: Progress) -> Scaling:
+    """``runs`` times in turn ``count`` updates of ``size`` bytes in each shard of engines with so many."""
+    beats = 24 if size <= 24 * BEAT_BYTES else _JUMBO_BEATS
+    with ExitStack() as stack:
+        engines: dict[int, tuple[InProcess, Sequence[Sequence[bytes]]]] = {}
+        for each in shards:
+            bed = testbed(each, beats)
+            engine = stack.enter_context(in_process.engine_of(bed, "software", progress))
+            engines[each] = engine, list(_by_shard(bed, engine, size))
+        for engine, frames in engines.values():
+            engine.together(frames, count // 10)
+        found: dict[int, list[Together]] = {each: [] for each in shards}
+        hop: dict[int, list[Together]] = {each: [] for each in shards if each > 1}
+        for _ in range(runs):
+            for each, (engine, frames) in engines.items():
+                found[each].append(engine.together(frames, count))
+                if each > 1:
+                    hop[each].append(engine.together(frames, count // 4, shift=1))
+    return Scaling(found, hop)
+
+
+def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) -> float:
+    """Copies a second of ACKs of ``size`` bytes to a cluster of so many members, in processor time of one
+    core: the median of ``runs`` of ``count`` ACKs."""
+    bed = testbed(1, _JUMBO_BEATS, members)
+    with in_process.engine_of(bed, "software", progress) as engine:
+        acks = updates(bed, size, kind=FrameType.ACK)
+        return median(engine.rate_down(acks, count) for _ in range(runs))
+
+
+def _by_shard(bed: Testbed, engine: InProcess, size: int) -> Iterator[Sequence[bytes]]:
+    """Updates of the clusters that each shard has."""
+    owners = {engine.shard_of(cluster.first): cluster for cluster in bed.clusters}
+    for shard in range(bed.shards):
+        yield updates(bed, size, owners[shard].workers[0])

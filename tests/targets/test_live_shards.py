@@ -1,0 +1,179 @@
+"""A deployment in shards: one engine to all that look at it."""
+
+import ctypes
+import dataclasses
+import platform
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olafctl.control import devices, shards
+from olafctl.control.desired import desired
+from olafctl.membership.model import Host, Member
+from olafctl.queue.registers import DISPOSITIONS
+from olafctl.targets import registry
+from olafctl.targets.interface import TimedFrame, of_root
+from olafctl.targets.testbeds import load
+from olafctl.targets.twin.running import RunningTwin
+from olafctl.testbed.model import Testbed
+from olafctl.wire.frames import Endpoint
+from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
+from olaflab.pipeline.twin import engine_processes
+from olafswitch.ports.host import HostPort, open_host_port
+
+from .conftest import quietly
+
+SOON = 60.0
+PS, RACK = 1, 2
+_TGKILL = 234 if platform.machine() == "x86_64" else 131
+TEXT = """
+name: shards
+target: software
+engine: {shards: 2, indices: 16, slots: 8, mode: fifo}
+ports:
+  - {number: 1, name: ps}
+  - {number: 2, name: rack}
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters:
+  - {count: 4, workers: 2, name: job, ports: "2", ip: 10.0.1.1}
+"""
+
+
+@dataclasses.dataclass
+class Bench:
+    bed: Testbed
+    running: RunningTwin
+    ports: dict[int, HostPort]
+
+    def send(self, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> None:
+        self.ports[RACK].send(update(self.bed, worker, seq, frame_type))
+
+    def receive(self, count: int) -> list[OlafFrame]:
+        found = []
+        for _ in range(count):
+            frame = self.ports[PS].receive(SOON)
+            assert frame is not None
+            found.append(OlafFrame.decode(frame))
+        return found
+
+
+def endpoint(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)
+
+
+def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
+    ends = endpoint(worker), endpoint(bed.parameter_servers[0])
+    return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.full(16, 1, np.float32)).encode()
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder = tmp_path_factory.mktemp("shards")
+    bed = load(folder / "shards.yaml", TEXT)
+    target = registry.get("software")
+    state = folder / "state"
+    try:
+        running = target.start(bed, target.build(bed, quietly), state, quietly)
+        assert isinstance(running, RunningTwin)
+        with devices.controlling(running) as sessions:
+            devices.push_pipelines(running, sessions)
+            devices.converge(running, sessions, desired(bed))
+        shards.balance(running, bed, bed.clusters)
+        ports = {port.number: open_host_port(port) for port in running.attachments}
+        yield Bench(bed, running, ports)
+        for port in ports.values():
+            port.close()
+    finally:
+        target.stop(state)
+
+
+def test_clusters_are_dealt_out_and_every_update_arrives(bench: Bench) -> None:
+    assert sorted(bench.running.owners([each.first for each in bench.bed.clusters])) == [0, 0, 1, 1]
+    for seq in range(1, 4):
+        for worker in bench.bed.workers:
+            bench.send(worker, seq)
+    assert len(bench.receive(3 * len(bench.bed.workers))) == 24
+    each = [shard["counters"]["in_updates"] for shard in bench.running.shards()]
+    assert each == [12, 12]
+    assert of_root(bench.running.queues).read("in_updates") == 24
+
+
+def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> None:
+    registers = of_root(bench.running.queues)
+    registers.write("clear", 1)
+    worker = bench.bed.clusters[0].workers[0]
+    (owner,) = bench.running.owners([bench.bed.clusters[0].first])
+    registers.write("hold", 1)
+    for seq in (1, 2, 3):
+        bench.send(worker, seq)
+    while registers.read("occupancy") < 3:
+        pass
+    for shard in (1 - owner, owner, 1 - owner):
+        bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, shard)
+    bench.send(worker, 4)
+    while registers.read("occupancy") < 4:
+        pass
+    registers.write("hold", 0)
+    assert [frame.seq for frame in bench.receive(4)] == [1, 2, 3, 4]
+    all_of = registers.read_all()
+    assert (all_of["in_updates"], all_of["out_updates"], all_of["resident_updates"]) == (4, 4, 0)
+    for shard in bench.running.shards():
+        counters = shard["counters"]
+        gone = counters["out_updates"] + counters["merged"] + sum(counters[name] for name in DISPOSITIONS)
+        assert counters["in_updates"] == gone
+    bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
+
+
+def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
+    with devices.watching(bench.running) as sessions:
+
+        def counted() -> int:
+            return sum(count.packets for count in sessions["vnp4_1"].direct_counters("workers").values())
+
+        before = counted()
+        for worker in bench.bed.workers:
+            bench.send(worker, 5)
+        bench.receive(len(bench.bed.workers))
+        assert counted() - before == len(bench.bed.workers)
+
+
+def test_an_unknown_shard_is_refused(bench: Bench) -> None:
+    with pytest.raises(Exception, match="shard 7"):
+        bench.running.place(0, 0, 7)
+
+
+def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None:
+    one = dataclasses.replace(bench.bed, engines=(dataclasses.replace(bench.bed.root, shards=1),))
+    frames = [
+        TimedFrame(100 * n, RACK, update(bench.bed, worker, n))
+        for n, worker in enumerate(4 * bench.bed.workers)
+    ]
+    target = registry.get("software")
+    state = tmp_path / "one"
+    try:
+        running = target.start(one, target.build(one, quietly), state, quietly)
+        with devices.controlling(running) as sessions:
+            devices.push_pipelines(running, sessions)
+            devices.converge(running, sessions, desired(one))
+        expected = list(running.replay(iter(frames)))
+    finally:
+        target.stop(state)
+    assert list(bench.running.replay(iter(frames))) == expected
+    assert len(expected) == len(frames)
+    bench.send(bench.bed.workers[-1], 9)  # and back to the wall's
+    assert [frame.seq for frame in bench.receive(1)] == [9]
+
+
+def test_a_thread_that_dies_ends_the_process(bench: Bench) -> None:
+    """The last one here: nothing runs after it."""
+    (process,) = engine_processes(bench.running)
+    tasks = Path(f"/proc/{process.pid}/task")
+    (thread,) = (task for task in tasks.iterdir() if (task / "comm").read_text() == "lane 1\n")
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.syscall(_TGKILL, process.pid, int(thread.name), signal.SIGSEGV) == 0
+    process.wait(SOON)
+    assert not bench.running.alive()
