@@ -58,8 +58,12 @@ OF_THE_SWITCH = ("p4", "p4runtime", "ports")
 OTHERS = re.compile(r"^\s*(?:from|import) (?:olaf|olafctl|olaflab)\b", re.MULTILINE)
 DOORS = {
     "torch": (
-        "olaf.torch", "olaf.distributed", "olaf.policies.optimizing",
-        "olaf.weights.checkpoint", "olaf.weights.modules", "olaf.weights.sglang",
+        "olaf.torch",
+        "olaf.distributed",
+        "olaf.policies.optimizing",
+        "olaf.weights.checkpoint",
+        "olaf.weights.modules",
+        "olaf.weights.sglang",
     ),
     "sglang": ("olaf.weights.sglang",),
     "transformers": ("olaf.weights.trl",),

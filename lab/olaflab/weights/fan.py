@@ -1,4 +1,4 @@
-"""One version to many players, through an engine in virtual time: what it costs the publisher, and how long."""
+"""Versions to many players, through an engine in virtual time: what they cost the publisher, how long."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -347,7 +347,7 @@ class Publisher:
         with self._port.lock:
             self.counters.issued += 1
             self.counters.frames += issue.count
-            self.counters.bytes += issue.count * issue.size
+            self.counters.bytes += issue.total
             self._players.published(version, self._port.now())
             self._keep(issue)
             self._sender.start(issue)

@@ -35,7 +35,7 @@ _COUNTS = (2, 8, 32, 128, 256, 1024)
 @click.option("--seconds", type=click.FloatRange(1), default=900.0, show_default=True,
               help="After which a run has failed.")  # fmt: skip
 @click.option("--fan-out", is_flag=True,
-              help="Measure 2, 8, 32 … up to --players in virtual time instead, with loss, and one that is late.")  # fmt: skip
+              help="Measure 2, 8, 32 … --players in virtual time instead, and one that is late.")  # fmt: skip
 @click.option("--codecs", is_flag=True, help="Measure the codecs on --values instead; needs no engine.")
 @json_option("Print the outcome as JSON.")
 def command(codecs: bool, fan_out: bool, seconds: float, as_json: bool, **options: object) -> None:
@@ -75,8 +75,8 @@ def _fan_out(plan: "Plan", as_json: bool) -> None:
     heads = ("players", "loss", "bytes of a version", "sent", "times its frames", "wants a player",
              "ms until all have it", "bytes for a late one")  # fmt: skip
     rows = [
-        (each.players, f"{each.loss:.1%}", f"{each.issue:.0f}", f"{each.sent:.0f}", f"{each.transmissions:.3f}",
-         f"{each.wants:.2f}", f"{each.seconds * 1e3:.1f}", each.join)
+        (each.players, f"{each.loss:.1%}", f"{each.issue:.0f}", f"{each.sent:.0f}",
+         f"{each.transmissions:.3f}", f"{each.wants:.2f}", f"{each.seconds * 1e3:.1f}", each.join)
         for each in found
     ]  # fmt: skip
     table(
