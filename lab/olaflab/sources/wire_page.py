@@ -143,8 +143,8 @@ type INIT. Payloads are little-endian:
   the next of the differences that follow, those of 8 bits first, then those of an element's width. A
   difference is the new element's bit pattern minus the old one's.
 - all: n differences of 8 bits, of neighbours from `first` on; -128 is the next of the elements that follow.
-- parity: repairs any one frame of a block of {weights.PARITY_FRAMES}, which all have one codec and width. `seq` is the block's first
-  frame; `first`, `n` and the payload are the XOR of the frames'.
+- parity: repairs any one frame of a block of {weights.PARITY_FRAMES}, which all have one codec and width.
+  `seq` is the block's first frame; `first`, `n` and the payload are the XOR of the frames'.
 
 What a frame has beyond that is padding. ulp and all apply to exactly `base`; set to `base` and all versions
 from there to `version`; full to any.

@@ -74,6 +74,11 @@ class Issue:
         manifest.mac = manifest_mac(memoryview(self._data)[start:], key, stamp.epoch)
         self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
 
+    @property
+    def total(self) -> int:
+        """Bytes of all its frames."""
+        return len(self._data)
+
     def run(self, start: int, stop: int) -> Run:
         """Frames from ``start`` to before ``stop``, to all players."""
         return Run(memoryview(self._data)[start * self.size : stop * self.size], self.size)

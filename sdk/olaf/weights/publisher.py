@@ -50,6 +50,9 @@ class PublisherCounters:
     published: int = 0
     issued: int = 0
     """Versions that were sent; the others were superseded."""
+    frames: int = 0
+    bytes: int = 0
+    """Of these, without repairs."""
     wants: int = 0
     """Players' messages that requested frames."""
     caught_up: int = 0
@@ -343,6 +346,8 @@ class Publisher:
         issue = self._issue(base, when, parts)
         with self._port.lock:
             self.counters.issued += 1
+            self.counters.frames += issue.count
+            self.counters.bytes += issue.total
             self._players.published(version, self._port.now())
             self._keep(issue)
             self._sender.start(issue)

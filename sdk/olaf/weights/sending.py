@@ -169,8 +169,9 @@ class Sender:
         if repair.to is None:
             went = self._to_all(repair.issue, number, number + 1) > 0
         else:
-            went = self.port.send(repair.to, repair.issue.single(number))
-            self._count(repair.issue, int(went))
+            frame = repair.issue.single(number)
+            went = self.port.send(repair.to, frame)
+            self._count(int(went), len(frame) * went)
         if went:
             self.sent.repairs += 1
             waiting.tokens -= repair.issue.size
@@ -188,12 +189,13 @@ class Sender:
             return stop - start
         if self.multicast:
             done = self.port.send_run(target, run)
-            self._count(issue, done)
+            self._count(done, min(done * run.size, len(run.data)))
             return done
         for player in self.players.alive:
-            self._count(issue, self.port.send_run(player.address, run))
+            done = self.port.send_run(player.address, run)
+            self._count(done, min(done * run.size, len(run.data)))
         return stop - start
 
-    def _count(self, issue: Issue, frames: int) -> None:
+    def _count(self, frames: int, size: int) -> None:
         self.sent.frames += frames
-        self.sent.bytes += frames * issue.size
+        self.sent.bytes += size

@@ -135,6 +135,11 @@ class Subscriber:
             self._inbox.all_dirty()
 
     @property
+    def have(self) -> int:
+        """The version that ``adopt`` would install, or has installed; 0 for none."""
+        return self._inbox.have
+
+    @property
     def lag(self) -> int:
         """Versions that what is installed is behind the newest one that the publisher has."""
         return max(self._inbox.newest - self.version, 0)

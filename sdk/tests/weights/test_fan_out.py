@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+import threading
 
+import numpy as np
 import pytest
 
-from olaf.weights import TooStale
-from tests.weights.fan import PUBLISHER, Fan, player_address, sha
+from olaf.server import ParameterServer
+from olaf.transport import wire
+from olaf.transport.virtual import VirtualNetwork
+from olaf.weights import Publisher, Subscriber, TooStale
+from olaf.worker import Worker
+from tests.weights.fan import PUBLISHER, Engine, Fan, player_address, sha
 
 
 def test_every_version_reaches_every_player() -> None:
@@ -264,3 +270,97 @@ def test_few_repairs_are_sent_for_little_loss() -> None:
     assert fan.publisher.sent.frames - sent <= 1.06 * frames + beacons
     assert fan.publisher.counters.wants - wants <= 3 * 32 * 3
     assert fan.engine.members[0] != PUBLISHER
+
+
+def test_publish_returns_while_the_network_is_busy() -> None:
+    with Publisher("127.0.0.1:9", {"w": np.zeros(1000, np.uint16)}, local="127.0.0.1:0") as publisher:
+        done = threading.Event()
+
+        def publish() -> None:
+            publisher.publish()
+            done.set()
+
+        with publisher._port.lock:  # whatever the port's thread does for slow players
+            thread = threading.Thread(target=publish)
+            thread.start()
+            assert done.wait(30.0)
+        thread.join()
+
+
+@pytest.mark.parametrize(("mtu", "most"), [(1500, 1.6), (9000, 1.5)])
+def test_a_changed_element_takes_few_bytes_with_all_headers(mtu: int, most: float) -> None:
+    fan = Fan(2, values=2_000_000, mtu=mtu)
+    fan.publish()
+    fan.settle()
+    before = {name: array.copy() for name, array in fan.model.items()}
+    counters = fan.publisher.counters
+    frames, size = counters.frames, counters.bytes
+    fan.publish()
+    fan.settle()
+    changed = sum(int((before[name] != array).sum()) for name, array in fan.model.items())
+    ethernet = 14
+    headers = (wire.IP_UDP_BYTES + ethernet + wire.OLAF_STATUS_BYTES) * (counters.frames - frames)
+    assert (counters.bytes - size + headers) / changed < most
+
+
+def test_dense_changes_choose_their_codec_and_random_ones_cost_no_more_than_all() -> None:
+    costs = []
+    for share, far in ((0.7, False), (1.0, True)):
+        fan = Fan(1, values=200_000, share=share)
+        fan.publish()
+        fan.settle()
+        before = fan.publisher.counters.bytes
+        if far:
+            for array in fan.model.values():
+                array[...] = fan.random.integers(0, 2**16, array.shape, np.uint16)
+            fan.share = 0.0
+        fan.publish()
+        fan.settle()
+        costs.append((fan.publisher.counters.bytes - before) / 400_000)
+    assert costs[0] <= 0.6
+    assert costs[1] <= 1.06  # a header takes 54 of 1500 bytes
+
+
+def test_publishing_faster_than_the_link_leaves_players_two_issues_behind_at_most() -> None:
+    fan = Fan(2, values=200_000)
+    fan.publisher.close()
+    fan.publisher = fan.publish_with(rate=20_000)
+    fan.publish()
+    fan.settle(60.0)
+    issued: list[int] = []
+    for _ in range(60):
+        version = fan.publish()
+        fan.run(0.05)  # a delta takes four times as long
+        newest = fan.publisher._sender.issue
+        assert newest is not None
+        issued = [*issued[-5:], newest.version]
+        assert all(sum(one > player.have for one in set(issued)) <= 2 for player in fan.players)
+    assert fan.publisher.counters.issued < version / 2
+    fan.settle(60.0)
+
+
+def test_nothing_on_the_way_up_changes_its_bytes() -> None:
+    def sent(players: bool) -> list[bytes]:
+        engine = Engine()
+        engine.seen = []
+        network = VirtualNetwork(engine, epoch=10**18)
+        where = ("10.0.9.1", wire.UDP_PORT)
+        server = ParameterServer(policy="plain", port=network.port(("10.0.9.2", wire.UDP_PORT)))
+        worker = Worker(f"10.0.9.2:{wire.UDP_PORT}", 700, seed=1, port=network.port(where))
+        worker.begin(np.zeros(700, np.float32))
+        if players:
+            model, played = {"w": np.arange(999, dtype=np.uint16)}, {"w": np.zeros(999, np.uint16)}
+            publisher = Publisher("10.0.1.1:20300", model, mtu=1500, port=network.port(PUBLISHER))
+            engine.members.append(player_address(0))
+            port = network.port(player_address(0))
+            player = Subscriber(f"{PUBLISHER[0]}:20300", played, port=port)
+            publisher.publish()
+        network.run(1.0)
+        for step in range(3):
+            worker.offer(np.full(700, step, np.float32), 1.0)
+            network.run(network.time + 1.0)
+        assert not players or player.adopt() == 1
+        assert server.counters().applied
+        return [datagram for source, _, datagram in engine.seen if source == where]
+
+    assert sent(True) == sent(False) != []

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from olaflab.weights.plan import Outcome, Plan
 
 _SHARES = (0.014, 0.043, 0.1, 0.5)
+_COUNTS = (2, 8, 32, 128, 256, 1024)
 
 
 @click.command()
-@click.option("--players", type=click.IntRange(2, 64), default=8, show_default=True, help="Of the cluster.")
+@click.option("--players", type=click.IntRange(2, 1024), default=8, show_default=True, help="Of the cluster.")
 @click.option("--versions", type=click.IntRange(4), default=500, show_default=True, help="To publish.")
 @click.option("--values", type=click.IntRange(1), default=200_000, show_default=True, help="Of 16 bits.")
 @click.option("--share", type=click.FloatRange(0, 1), default=0.014, show_default=True,
@@ -33,9 +34,11 @@ _SHARES = (0.014, 0.043, 0.1, 0.5)
 @click.option("--seed", default=1, show_default=True, help="Of the model, its changes and the losses.")
 @click.option("--seconds", type=click.FloatRange(1), default=900.0, show_default=True,
               help="After which a run has failed.")  # fmt: skip
+@click.option("--fan-out", is_flag=True,
+              help="Measure 2, 8, 32 … --players in virtual time instead, and one that is late.")  # fmt: skip
 @click.option("--codecs", is_flag=True, help="Measure the codecs on --values instead; needs no engine.")
 @json_option("Print the outcome as JSON.")
-def command(codecs: bool, seconds: float, as_json: bool, **options: object) -> None:
+def command(codecs: bool, fan_out: bool, seconds: float, as_json: bool, **options: object) -> None:
     """Publish weights to players, and compare every bit adopted.
 
     Publisher and players are processes with kernel sockets in network namespaces, as root. Exit code 1
@@ -49,6 +52,9 @@ def command(codecs: bool, seconds: float, as_json: bool, **options: object) -> N
     if codecs:
         _codecs(plan, as_json)
         return
+    if fan_out:
+        _fan_out(plan, as_json)
+        return
     outcome = _run(plan, seconds)
     if as_json:
         print_json(asdict(outcome))
@@ -56,6 +62,26 @@ def command(codecs: bool, seconds: float, as_json: bool, **options: object) -> N
         _show(plan, outcome)
     if outcome.problems or outcome.wrong:
         raise SystemExit(1)
+
+
+def _fan_out(plan: "Plan", as_json: bool) -> None:
+    from olaflab.weights.fan import measure
+
+    counts = tuple(count for count in _COUNTS if count <= plan.players)
+    found = measure(plan, counts, (0.0, plan.loss) if plan.loss else (0.0,), log_progress)
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    heads = ("players", "loss", "bytes of a version", "sent", "times its frames", "wants a player",
+             "ms until all have it", "bytes for a late one")  # fmt: skip
+    rows = [
+        (each.players, f"{each.loss:.1%}", f"{each.issue:.0f}", f"{each.sent:.0f}",
+         f"{each.transmissions:.3f}", f"{each.wants:.2f}", f"{each.seconds * 1e3:.1f}", each.join)
+        for each in found
+    ]  # fmt: skip
+    table(
+        f"{plan.versions} versions of {plan.values} values, {plan.share:.1%} changed, MTU 1500", heads, rows
+    )
 
 
 def _codecs(plan: "Plan", as_json: bool) -> None:
