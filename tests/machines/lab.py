@@ -1,5 +1,5 @@
-"""Machines as namespaces of network, mounts and processes, joined by veths as cables, each with an agent; one more,
-the desk, for olafctl. Whatever happens in a test, ending a machine's first process ends all of it."""
+"""Machines as namespaces of network, mounts and processes, joined by veths as cables, each with an agent; one
+more, the desk, for olafctl. Ending a machine's first process ends all of it."""
 
 import os
 import secrets
@@ -21,7 +21,10 @@ MTU = 9600
 DESK = "desk"
 PORT = 9700
 _SEVERAL = ["numtxqueues", "2", "numrxqueues", "2"]
-_FIRST = "mkdir -p /run/netns; mount -t tmpfs olaf /run/netns; mount -t sysfs olaf /sys; ip link set lo up; echo; while :; do sleep 3600; done"
+_FIRST = (
+    "mkdir -p /run/netns; mount -t tmpfs olaf /run/netns; mount -t sysfs olaf /sys"
+    "; ip link set lo up; echo; while :; do sleep 3600; done"
+)
 
 
 def why_not() -> str | None:
@@ -60,11 +63,12 @@ class Machine:
 
     def processes(self, module: str) -> Sequence[psutil.Process]:
         """Processes of this machine that run the module ``module``."""
-        return [
-            process
-            for process in self.inside.children(recursive=True)
-            if process.cmdline()[1:3] == ["-m", module]
-        ]
+        own, found = _space(self.inside.pid), []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if _space(process.pid) == own and process.cmdline()[1:3] == ["-m", module]:
+                    found.append(process)
+        return found
 
 
 @dataclass
@@ -74,16 +78,33 @@ class Lab:
     folder: Path
     machines: dict[str, Machine] = field(default_factory=dict)
 
-    def olafctl(self, *argv: str, code: int = 0, at: str = DESK, role: str = "client") -> str:
-        """Run a verb and return what it prints, after checking its exit code."""
-        line = self.machines[at].entered(sys.executable, "-m", "olafctl", *argv)
-        done = subprocess.run(
-            line, check=False, capture_output=True, text=True, env=self.environment(at, role), timeout=600
-        )
-        assert done.returncode == code, (
-            f"{argv}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        )
+    def olafctl(self, *argv: str, code: int = 0, role: str = "client") -> str:
+        """Run a verb at the desk and return what it prints, after checking its exit code."""
+        done = self.tried(*argv, role=role)
+        said = f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        assert done.returncode == code, f"{argv}: {done.returncode}\n{said}"
         return done.stdout + done.stderr
+
+    def tried(self, *argv: str, role: str = "client") -> subprocess.CompletedProcess[str]:
+        """A verb at the desk, however it ended."""
+        line = self.machines[DESK].entered(sys.executable, "-m", "olafctl", *argv)
+        environment = self.environment(role=role)
+        return subprocess.run(line, check=False, capture_output=True, text=True, env=environment, timeout=600)
+
+    @contextmanager
+    def daemon(self, testbed: str) -> Iterator[None]:
+        """A daemon at the desk meanwhile."""
+        line = self.machines[DESK].entered(sys.executable, "-m", "olafctl", "daemon", testbed)
+        log = (self.folder / "daemon.out").open("ab")
+        running = subprocess.Popen(line, env=self.environment(), stdout=subprocess.PIPE, stderr=log)
+        try:
+            assert running.stdout is not None
+            assert b"Ctrl-C" in running.stdout.readline(), (self.folder / "daemon.out").read_text()
+            yield
+        finally:
+            for process in psutil.Process(running.pid).children():
+                process.terminate()
+            running.wait(DEADLINE)
 
     def start(self, name: str) -> None:
         """Start a machine's agent and wait until it serves."""
@@ -111,10 +132,8 @@ class Lab:
     def cable(self, one: str, other: str, name: str) -> None:
         """Join two machines: at each end the interface is called ``name``."""
         ends = [str(self.machines[each].inside.pid) for each in (one, other)]
-        ip.run(
-            ["link", "add", "name", name, "netns", ends[0], *_SEVERAL]
-            + ["type", "veth", "peer", "name", name, "netns", ends[1], *_SEVERAL]
-        )
+        peer = ["type", "veth", "peer", "name", name, "netns", ends[1], *_SEVERAL]
+        ip.run(["link", "add", "name", name, "netns", ends[0], *_SEVERAL, *peer])
         for each in (one, other):
             self.machines[each].ip(
                 "link", "set", "dev", name, "arp", "off", "addrgenmode", "none", "mtu", str(MTU), "up"
@@ -137,7 +156,7 @@ def lab(folder: Path, *names: str) -> Iterator[Lab]:
         certs = folder / "certs"
         for role in ("operator", "controller", "reader"):
             issue(certs, role, (), 1, role)
-            _client(certs, folder / ("client" if role == "operator" else role), role)
+            client_folder(certs, folder / ("client" if role == "operator" else role), role)
         for place, name in enumerate((DESK, *names)):
             made.machines[name] = _machine(folder, name, f"10.97.0.{place + 1}")
         desk = made.machines[DESK]
@@ -157,6 +176,11 @@ def lab(folder: Path, *names: str) -> Iterator[Lab]:
     finally:
         for machine in made.machines.values():
             _end(machine)
+
+
+def _space(process: int) -> Path:
+    """The namespace of processes that a process is in."""
+    return Path(f"/proc/{process}/ns/pid").readlink()
 
 
 def _machine(folder: Path, name: str, address: str) -> Machine:
@@ -190,7 +214,8 @@ def _end(machine: Machine) -> None:
         machine.agent.wait(DEADLINE)
 
 
-def _client(certs: Path, folder: Path, name: str) -> None:
+def client_folder(certs: Path, folder: Path, name: str) -> None:
+    """The folder of the client that has the certificate ``name`` of ``certs``."""
     folder.mkdir()
     for source, target in (
         ("ca.pem", "ca.pem"),

@@ -1,4 +1,4 @@
-"""A testbed over two machines, from a desk that runs no engine; in this order, each with what the last one left."""
+"""A testbed over two machines, from a desk that runs no engine: each test with what the last one left."""
 
 import json
 import subprocess
@@ -78,6 +78,24 @@ def test_logs_name_their_machine(racks: Lab) -> None:
     logs = racks.olafctl("logs")
     assert "m2/queue.log: " in logs
     assert "was ended by signal KILL" in logs
+
+
+def test_a_daemon_brings_back_what_is_killed_or_was_away(racks: Lab) -> None:
+    kept = [each.pid for each in racks.machines["m1"].processes(ENGINE)]
+    with racks.daemon(bed(racks)):
+        for process in racks.machines["m2"].processes(ENGINE):
+            process.kill()
+        until(lambda: racks.tried("status").returncode == 0)
+        racks.cut("m2")
+        try:
+            until(lambda: "machine m2 cannot be reached" in racks.tried("status").stdout)
+        finally:
+            racks.cut("m2", whole=True)
+        until(lambda: racks.tried("status").returncode == 0)
+        until(lambda: racks.tried("cluster", "halt", "walker").returncode == 0)
+        racks.olafctl("cluster", "resume", "walker")
+    racks.olafctl("status")
+    assert [each.pid for each in racks.machines["m1"].processes(ENGINE)] == kept
 
 
 def test_a_testbed_that_does_not_start_leaves_what_ran(racks: Lab) -> None:
