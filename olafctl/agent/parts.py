@@ -70,7 +70,10 @@ class Part:
             found = list(target_of(bed).problems(bed, self.folder))
         except MissingTool as error:
             found = list(error.problems)
-        return [vars(problem) for problem in (*found, *_short_cables(bed))]
+        return [
+            {**vars(problem), "where": problem.where.replace(str(bed.source), bed.name)}
+            for problem in (*found, *_short_cables(bed))
+        ]
 
     def prepare(self, testbed: str, machine: str, progress: Progress) -> Json:
         """Build it, unless that was done. Raises OlafError."""

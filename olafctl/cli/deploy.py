@@ -89,7 +89,7 @@ def command(
     for line in expected.lines() if expected else ():
         click.echo(line, err=True)
     if dry_run:
-        _show_plan(outcome, again=store.record(Role.RUNNING) is not None)
+        _show_plan(outcome, bed, again=store.record(Role.RUNNING) is not None)
         return
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing changed")
@@ -120,7 +120,7 @@ def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
         return None
 
 
-def _show_plan(outcome: "Outcome", again: bool) -> None:
+def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing to change")
     if outcome.started:
@@ -129,6 +129,9 @@ def _show_plan(outcome: "Outcome", again: bool) -> None:
             if again
             else "+ processes and ports"
         )
+        for machine in bed.machines:
+            engines = [engine.name for engine in bed.engines if engine.machine == machine.name]
+            click.echo(f"{'~' if again else '+'} machine {machine.name}: {', '.join(engines) or 'nothing'}")
     for device in outcome.pushed:
         click.echo(f"+ {device} pipeline")
     for line in (*outcome.changes.lines(), *outcome.hosts):

@@ -320,6 +320,9 @@ def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[
 
 def _check_hosts(testbed: Testbed) -> None:
     """Raises BadInput where there can be no hosts."""
+    if testbed.machines:
+        what = "hosts on other machines have no namespaces of their own"
+        raise BadInput(Problem(what, f"{testbed.source}: machines", "deploy with --no-hosts"))
     if reason := interfaces.why_not():
         where = f"{testbed.source}: hosts"
         raise BadInput(Problem(reason, where, "run as root, or deploy with --no-hosts"))

@@ -55,7 +55,8 @@ class RunningEverywhere:
             )
             for engine in testbed.engines
         }
-        ports = [port for part in found.values() for port in part["attachments"]]
+        front = {port.number for port in testbed.ports}
+        ports = [port for part in found.values() for port in part["attachments"] if port["number"] in front]
         self.attachments: Sequence[Attachment] = [
             Attachment(port["number"], Transport(port["transport"]), port["path"], port["namespace"])
             for port in sorted(ports, key=lambda port: int(port["number"]))

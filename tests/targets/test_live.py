@@ -131,3 +131,16 @@ def test_what_runs_is_found_again(live: Live) -> None:
     assert found.alive()
     assert [device.address for device in found.devices] == [device.address for device in live.running.devices]
     assert all(log.exists() for log in found.logs())
+
+
+def test_a_queue_refuses_an_earlier_controller(live: Live) -> None:
+    earlier, later = (live.target.find(live.testbed, live.state) for _ in range(2))
+    assert earlier is not None
+    assert later is not None
+    for name, registers in earlier.queues.items():
+        registers.elect(7)
+        registers.write("hold", 0)
+        later.queues[name].elect(8)
+        with pytest.raises(OlafError, match="another controller is primary"):
+            registers.write("hold", 1)
+        assert later.queues[name].read("hold") == 0
