@@ -21,7 +21,7 @@ _HEAD = ("cluster", "awake", "blocks", "fill", "lag", "waited", "since")
               help="Between two looks.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Show it once, and end.")
 @click.option("--web", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Serve it as a page at this port of loopback, where no daemon runs: a daemon has --web.")  # fmt: skip
+              help="Serve it as a page at this port of loopback, where no daemon runs.")  # fmt: skip
 @connection_options
 @json_option("Print it once as JSON.")
 def command(

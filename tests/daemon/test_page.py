@@ -17,7 +17,6 @@ from olafctl import paths
 from olafctl.control.status import status
 from olafctl.daemon.certificates import issue
 from olafctl.daemon.web.document import Heard, document
-from olafctl.daemon.web.look import Kept as Watched
 from olafctl.daemon.web.look import Look, Unkept
 from olafctl.daemon.web.looks import Looks
 from olafctl.daemon.web.server import Web
@@ -36,6 +35,21 @@ SHOTS = "OLAF_SHOTS"
 LOADED = "!document.querySelector('main').hidden && !!document.querySelector('svg.slots')"
 REGISTERS = """Object.fromEntries([...document.querySelectorAll('dd[data-register]')]
     .map(each => [each.dataset.register, Number(each.textContent)]))"""
+
+HOUR = """async shown => {
+    const {show} = await import('/page.js'), spent = [];
+    for (let second = 0; second < 3600; second++) {
+        const began = performance.now();
+        for (const each of shown.clusters) each.age = Math.random();
+        for (const name in shown.engines.engine.registers) shown.engines.engine.registers[name]++;
+        shown.drawing = shown.drawing.replace(/\\d+ of 8/, second % 9 + ' of 8');
+        show({time: String(second), deployments: [shown], audit: []});
+        document.body.offsetHeight;
+        spent.push(performance.now() - began);
+        if (second % 50 === 0) await new Promise(done => setTimeout(done));
+    }
+    return spent.sort((a, b) => a - b);
+}"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -134,9 +148,8 @@ def test_a_killed_twin_shows_within_three_seconds(stands: Kept, browser: Tab) ->
     [process] = [each["pid"] for each in status(stands.store)["processes"]]
     noticed = "document.querySelector('#state').className !== 'ready'"
     browser.run(
-        "window.gone = new Promise(done => new MutationObserver(() => %s && done(performance.now()))"
+        f"window.gone = new Promise(done => new MutationObserver(() => {noticed} && done(performance.now()))"
         ".observe(document.querySelector('#state'), {attributes: true})); window.began = performance.now()"
-        % noticed
     )
     os.kill(process, signal.SIGKILL)
     assert browser.run("gone.then(at => at - began)") < 3000
@@ -197,23 +210,7 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
         browser.open(f"http://{web.address}/", 1280)
         await_(browser, LOADED)
         shown = document(look, None, Heard())
-        frames = browser.run(
-            """(async () => {
-                const {show} = await import('/page.js'), shown = %s, spent = [];
-                for (let second = 0; second < 3600; second++) {
-                    const began = performance.now();
-                    for (const each of shown.clusters) each.age = Math.random();
-                    for (const name in shown.engines.engine.registers) shown.engines.engine.registers[name]++;
-                    shown.drawing = shown.drawing.replace(/\\d+ of 8/, second %% 9 + ' of 8');
-                    show({time: String(second), deployments: [shown], audit: []});
-                    document.body.offsetHeight;
-                    spent.push(performance.now() - began);
-                    if (second %% 50 === 0) await new Promise(done => setTimeout(done));
-                }
-                return spent.sort((a, b) => a - b);
-            })()"""
-            % json.dumps(shown)
-        )
+        frames = browser.run(f"({HOUR})({json.dumps(shown)})")
         assert browser.run("document.querySelectorAll('.card').length") == 100
         # 0.25 s is half as high as the objective.
         lines = "['age', 'bound'].map(each => document.querySelector(`.card path.${each}`).getAttribute('d'))"
@@ -244,12 +241,11 @@ def test_without_a_daemon_the_page_has_what_status_has(stands: Kept) -> None:
 def await_(browser: Tab, condition: str) -> None:
     """Wait until it holds."""
     held = browser.run(
-        """new Promise(done => {
-            const end = Date.now() + %d, look = () => (%s) ? done(true) : Date.now() > end ? done(false)
-                : setTimeout(look, 20);
+        f"""new Promise(done => {{
+            const end = Date.now() + {1000 * DEADLINE};
+            const look = () => ({condition}) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, 20);
             look();
-        })"""
-        % (1000 * DEADLINE, condition)
+        }})"""
     )
     assert held, condition
 
@@ -293,8 +289,8 @@ def _look(clusters: int, workers: int) -> Look:
     for number in range(clusters):
         members = [
             Member(
-                name=f"c{number}-w{each}", ip=IPv4Address(f"10.0.{number}.{each + 1}"), mac="", udp_port=20300,
-                port=2 + each % 3, cluster=f"cluster {number}", parent="", number=each, replica=0,
+                name=f"c{number}-w{each}", ip=IPv4Address(f"10.0.{number}.{each + 1}"), mac="",
+                udp_port=20300, port=2 + each % 3, cluster=f"cluster {number}", parent="", number=each, replica=0,
             )
             for each in range(workers)
         ]  # fmt: skip
