@@ -243,7 +243,8 @@ def await_(browser: Tab, condition: str) -> None:
     held = browser.run(
         f"""new Promise(done => {{
             const end = Date.now() + {1000 * DEADLINE};
-            const look = () => ({condition}) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, 20);
+            const late = () => Date.now() > end;
+            const look = () => ({condition}) ? done(true) : late() ? done(false) : setTimeout(look, 20);
             look();
         }})"""
     )
@@ -290,7 +291,8 @@ def _look(clusters: int, workers: int) -> Look:
         members = [
             Member(
                 name=f"c{number}-w{each}", ip=IPv4Address(f"10.0.{number}.{each + 1}"), mac="",
-                udp_port=20300, port=2 + each % 3, cluster=f"cluster {number}", parent="", number=each, replica=0,
+                udp_port=20300, port=2 + each % 3, cluster=f"cluster {number}", parent="",
+                number=each, replica=0,
             )
             for each in range(workers)
         ]  # fmt: skip
