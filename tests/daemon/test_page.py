@@ -37,18 +37,15 @@ REGISTERS = """Object.fromEntries([...document.querySelectorAll('dd[data-registe
     .map(each => [each.dataset.register, Number(each.textContent)]))"""
 
 HOUR = """async shown => {
-    const {show} = await import('/page.js'), spent = [];
+    const {show} = await import('/page.js');
     for (let second = 0; second < 3600; second++) {
-        const began = performance.now();
         for (const each of shown.clusters) each.age = Math.random();
         for (const name in shown.engines.engine.registers) shown.engines.engine.registers[name]++;
         shown.drawing = shown.drawing.replace(/\\d+ of 8/, second % 9 + ' of 8');
         show({time: String(second), deployments: [shown], audit: []});
         document.body.offsetHeight;
-        spent.push(performance.now() - began);
         if (second % 50 === 0) await new Promise(done => setTimeout(done));
     }
-    return spent.sort((a, b) => a - b);
 }"""
 
 
@@ -100,7 +97,7 @@ def test_values_are_those_of_status_while_traffic_flows(stands: Kept, browser: T
         for name in ("in_updates", "merged", "appended", "out_updates"):
             assert early[name] <= between[name] <= late[name], name
         assert browser.run("document.querySelector('#topology desc').textContent").count("; in ") == 5
-        assert browser.run("document.querySelectorAll('.topology .full').length") >= 1
+        await_(browser, "document.querySelectorAll('.topology .full').length >= 1")
         assert "last heard" in browser.run("document.querySelector('.card summary').textContent")
         _shoot(browser, stands)
         ended.set()
@@ -210,14 +207,16 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
         browser.open(f"http://{web.address}/", 1280)
         await_(browser, LOADED)
         shown = document(look, None, Heard())
-        frames = browser.run(f"({HOUR})({json.dumps(shown)})")
+        # In time of its thread: what else the processor does is not the page's.
+        browser.ask("Performance.enable", timeDomain="threadTicks")
+        before = _metric(browser, "TaskDuration")
+        browser.run(f"({HOUR})({json.dumps(shown)})")
+        assert (_metric(browser, "TaskDuration") - before) / 3600 < 0.1
         assert browser.run("document.querySelectorAll('.card').length") == 100
         # 0.25 s is half as high as the objective.
         lines = "['age', 'bound'].map(each => document.querySelector(`.card path.${each}`).getAttribute('d'))"
         age, bound = browser.run(lines)
         assert (age.split()[1][:4], bound) == ("52.4", "M0 4.8H600")
-        # A processor that others have too takes time from a frame: not the longest one is held against it.
-        assert frames[len(frames) * 99 // 100] < 100, f"median {frames[len(frames) // 2]:.1f} ms"
         browser.ask("HeapProfiler.collectGarbage")
         assert browser.ask("Runtime.getHeapUsage")["usedSize"] < 50e6
     finally:
@@ -249,6 +248,11 @@ def await_(browser: Tab, condition: str) -> None:
         }})"""
     )
     assert held, condition
+
+
+def _metric(browser: Tab, name: str) -> float:
+    found = browser.ask("Performance.getMetrics")["metrics"]
+    return next(float(each["value"]) for each in found if each["name"] == name)
 
 
 def _asked(browser: Tab) -> set[str]:

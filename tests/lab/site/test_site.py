@@ -23,7 +23,7 @@ TOO_WIDE = """[...document.querySelectorAll('html, .page, .main, .content, .arti
 """What of a page, not of a table or a program in it, must be scrolled sideways."""
 
 CUT = """[...document.querySelectorAll('article pre')].filter(one => one.scrollWidth > one.clientWidth
-    && !['auto', 'scroll'].includes(getComputedStyle(one).overflowX)).map(one => one.textContent.slice(0, 60))"""
+    && !['auto', 'scroll'].includes(getComputedStyle(one).overflowX)).map(one => one.textContent)"""
 """What of a program cannot be reached."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
