@@ -12,7 +12,7 @@ APART := .venv-apart
 DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind chromium
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
-EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes \
+EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes OLAF_SHOTS=$(CURDIR)/build/shots \
 	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
 
 # Tests start Python hundreds of times, and each one reads what the first one compiled.
