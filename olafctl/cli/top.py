@@ -9,7 +9,7 @@ from olafswitch.console.output import grid, json_option, print_json
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
-    from olafctl.cli.asking import Caller
+    from olafctl.control.store import Store
     from olafctl.daemon.api.client import Client
 
 _SHOWN = 30
@@ -22,7 +22,7 @@ _PLAYER = ("cluster", "version", "lag", "slow", "dead")
               help="Between two looks.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Show it once, and end.")
 @click.option("--web", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Serve it as a page at this port of loopback, where no daemon runs: a daemon has --web.")  # fmt: skip
+              help="Serve it as a page at this port of loopback, where no daemon runs.")  # fmt: skip
 @connection_options
 @json_option("Print it once as JSON.")
 def command(
@@ -43,7 +43,12 @@ def command(
     from rich.live import Live
 
     if web is not None:
-        _serve(client, deployment, web)
+        from olafctl.daemon.local_client import LocalClient
+
+        if not isinstance(client, LocalClient):
+            what, remedy = "a daemon keeps it", "start the daemon with --web: it serves the page"
+            raise BadInput(Problem(what, deployment, remedy))
+        serve(client.store, web)
         return
     if as_json:
         print_json([_as_json(each) for each in _read(client, deployment)])
@@ -61,22 +66,17 @@ def command(
             before, since = now, at
 
 
-def _serve(client: "Caller", deployment: str, port: int) -> None:
-    """Serve the page until Ctrl-C. Raises OlafError."""
-    from olafctl.daemon.local_client import LocalClient
+def serve(store: "Store", port: int) -> None:
+    """Serve the page of a deployment that no daemon keeps, until Ctrl-C. Raises OlafError."""
     from olafctl.daemon.operate.audit import default_path
     from olafctl.daemon.web.look import Unkept
     from olafctl.daemon.web.looks import Looks
     from olafctl.daemon.web.server import Web
     from olafswitch import main_thread
 
-    if not isinstance(client, LocalClient):
-        raise BadInput(
-            Problem("a daemon keeps it", deployment, "start the daemon with --web: it serves the page")
-        )
-    watched = Unkept(client.store)
-    web = Web(Looks(lambda: {deployment: watched}, default_path()), f"127.0.0.1:{port}")
-    main_thread.serve(lambda: click.echo(f"{deployment} at http://{web.address}/; Ctrl-C ends it"), web.stop)
+    name, watched = store.folder.name, Unkept(store)
+    web = Web(Looks(lambda: {name: watched}, default_path()), f"127.0.0.1:{port}")
+    main_thread.serve(lambda: click.echo(f"{name} at http://{web.address}/; Ctrl-C ends it"), web.stop)
 
 
 def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Workers of all clusters of a testbed that send updates, and the SDK's parameter server that answers them."""
+"""Workers of all clusters of a testbed that send updates, and the SDK's parameter server for them."""
 
 import itertools
 import threading

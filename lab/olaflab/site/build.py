@@ -61,7 +61,7 @@ def _run(builder: str, into: Path) -> None:
         from sphinx.util.docutils import docutils_namespace, patch_docutils
     except ImportError as error:
         raise MissingTool(Problem(f"the site needs {error.name}", remedy="make site")) from None
-    if not (paths.sources() / "docs").is_dir():
+    if not (paths.sources() / "README.md").is_file():
         raise OlafError(Problem("has no documents: the site is built from a checkout", str(paths.sources())))
     warnings = StringIO()
     with tempfile.TemporaryDirectory() as folder, patch_docutils(), docutils_namespace():

@@ -29,7 +29,10 @@ _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
         "sdk/README", "docs/training", "docs/replica", "docs/experience", "docs/staleness",
         "docs/traces", "docs/simulate", "docs/verify",
     ),
-    "Operate": ("docs/operations", "docs/daemon", "docs/daemon-protocol", "docs/threats", "docs/opennic"),
+    "Operate": (
+        "docs/operations", "docs/daemon", "docs/daemon-api", "docs/daemon-protocol", "docs/threats",
+        "docs/opennic",
+    ),
     "Results": (
         "docs/equal-terms", "docs/figures", "docs/papers/olaf", "docs/papers/iswitch",
         "docs/papers/stellaris", "docs/papers/artos", "docs/papers/marl", "docs/papers/departures",

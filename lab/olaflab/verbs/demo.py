@@ -27,14 +27,17 @@ TESTBED = "nine-clusters"
     help="Folder for the plots.",
 )
 @click.option("--no-tests", is_flag=True, help="Leave the packet tests out.")
+@click.option("--keep", is_flag=True, help="Then show the deployment as a page in a browser, until Ctrl-C.")
 @json_option("Print the figures as JSON.")
-def command(output: Path, no_tests: bool, as_json: bool) -> None:
+def command(output: Path, no_tests: bool, keep: bool, as_json: bool) -> None:
     """Show the main job: deploy, test, replay a training, table 1.
 
     The testbed is nine-clusters. A recorded training of 27 workers in 9 clusters goes through FIFO and
     through Olaf at 60 → 40 and 60 → 20 Gb/s; figure 6 and Age-of-Model over time are saved as PNG and SVG.
     What was deployed is destroyed at the end.
     """
+    if keep and as_json:
+        raise click.UsageError("--keep shows a page and --json ends: give one of them")
     from olafctl.control.deploy import using
     from olaflab.papers.olaf.demo import experiment, table1
 
@@ -44,20 +47,28 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
         raise OlafError(
             Problem(f"cannot be made: {error.strerror}", str(output), "choose another --output")
         ) from error
+    _begin("deploy: two P4 programs and the Verilog queue are compiled, and every table entry is read back")
     with _deployed() as store:
-        failed = not no_tests and _packet_tests()
+        failed = False
+        if not no_tests:
+            _begin("packet tests: each rule of the data plane holds, frame by frame, on what runs now")
+            failed = _packet_tests()
+        _begin(
+            "replay: one recorded training through FIFO and Olaf, in virtual time: the same figures anywhere"
+        )
         with using(store) as (testbed, running):
             in_turn, together = done = [
                 experiment.run(running, testbed, loads, log_progress)
                 for loads in (experiment.in_turn(), [experiment.TOGETHER])
             ]
-    log_progress("plotting")
-    pictures = experiment.plots(in_turn, output)
-    if as_json:
-        ours = [table1.data(one) for one in done]
-        print_json({"paper": table1.published(), "ours": ours})
-    else:
-        _show(table1.table(in_turn), table1.table(together), pictures)
+        _begin("figures: table 1 beside the paper's, and two plots")
+        pictures = experiment.plots(in_turn, output)
+        if as_json:
+            ours = [table1.data(one) for one in done]
+            print_json({"paper": table1.published(), "ours": ours})
+        else:
+            _show(table1.table(in_turn), table1.table(together))
+            _show_next(pictures, store if keep else None)
     violations = [
         Problem(violation, "conservation")
         for one in done
@@ -69,6 +80,11 @@ def command(output: Path, no_tests: bool, as_json: bool) -> None:
         violations.append(Problem("a packet test failed", TESTBED, "olafctl deploy it, then olafctl test -v"))
     if violations:
         raise OlafError(*violations)
+
+
+def _begin(step: str) -> None:
+    """A step of the demo, and what it proves."""
+    click.echo(f"\n── {step}", err=True)
 
 
 @contextmanager
@@ -102,12 +118,11 @@ def _packet_tests() -> bool:
     """Whether one failed; their report goes to standard error, so that --json stays JSON."""
     from olafctl.control import child
 
-    log_progress("packet tests")
     line = [sys.executable, "-m", "olafctl", "test", "--deployment", TESTBED]
     return child.run(line, output=sys.stderr) != 0
 
 
-def _show(in_turn: str, together: str, pictures: tuple[Path, ...]) -> None:
+def _show(in_turn: str, together: str) -> None:
     click.echo("\nOLAF table 1: 27 workers in 9 clusters send 500 updates of 2048 bits each, 60 Gb/s in all,")
     click.echo("into a queue of 8 slots; ours is a recorded training, replayed in virtual time\n")
     click.echo("Four clusters train at a time, as the paper's Age-of-Model suggests of its traffic; means of")
@@ -119,5 +134,18 @@ def _show(in_turn: str, together: str, pictures: tuple[Path, ...]) -> None:
         "\naggregated: merged with a waiting update; replaced: by a newer one of the same worker, neither"
     )
     click.echo("lost nor delivered. Where and why the figures differ from the paper's: docs/papers/olaf.md\n")
-    for picture in pictures:
-        click.echo(f"saved {picture}")
+
+
+def _show_next(pictures: tuple[Path, ...], kept: "Store | None") -> None:
+    """What to look at now; the page of a deployment that is ``kept``, until Ctrl-C."""
+    figure6, ages = (picture for picture in pictures if picture.suffix == ".svg")
+    click.echo("Look at next (each also as PNG):")
+    click.echo(f"  {ages}: how old the model is that workers train on, through FIFO and through Olaf")
+    click.echo(f"  {figure6}: how many updates each outgoing frame carries")
+    if kept is None:
+        click.echo(f"  {Path(sys.argv[0])} demo --no-tests --keep: the deployment, live in a browser")
+        return
+    from olafctl.cli.top import serve
+
+    click.echo(f"  the page; olafctl test --deployment {TESTBED} in another terminal sends it traffic:")
+    serve(kept, 0)

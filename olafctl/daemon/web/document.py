@@ -68,7 +68,7 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
         "messages": {name: count for name, count in sorted(look.messages.items()) if count},
         "drift": [*look.drift],
         "repair": f"olafctl deploy {testbed.name}",
-        "repaired": [[f"{time.strftime('%H:%M:%S', time.localtime(at))}", line] for at, line in look.repaired],
+        "repaired": [[time.strftime("%H:%M:%S", time.localtime(at)), line] for at, line in look.repaired],
     }  # fmt: skip
 
 

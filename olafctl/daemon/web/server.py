@@ -1,4 +1,4 @@
-"""Metrics, health and the page over HTTP: ``/metrics``, ``/healthz``, ``/readyz``, and ``/``, which reads ``/events``."""
+"""Over HTTP: ``/metrics``, ``/healthz``, ``/readyz``, and the page ``/``, which reads ``/events``."""
 
 import base64
 import binascii
