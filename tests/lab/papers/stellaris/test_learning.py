@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 
 from olafctl import plotting
-from olaflab.papers.stellaris import kept, parts
+from olaflab.papers.stellaris import parts, trained
 from olaflab.papers.stellaris.compare import Curve, Curves, differences
 from olaflab.papers.stellaris.figures import figures
 from olaflab.papers.stellaris.learning import Run, run
@@ -72,7 +72,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return unlearnt(rule, seed, rounds, environment, scale, moves)
 
-    monkeypatch.setattr(kept, "run", count)
+    monkeypatch.setattr(trained, "run", count)
     messages: list[str] = []
     bench = parts.Bench("Pendulum-v1", 4, 2, 2, messages.append)
     with pytest.raises(KeyboardInterrupt):
@@ -86,7 +86,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(monkeypatch: pytest.Monk
 def test_policies_of_more_learners_and_settings_become_figures(
     monkeypatch: pytest.MonkeyPatch, small: None
 ) -> None:
-    monkeypatch.setattr(kept, "run", unlearnt)
+    monkeypatch.setattr(trained, "run", unlearnt)
     bench = parts.Bench("Pendulum-v1", 8, 1, 1, lambda step: None)
     known = {one.name: one for one in figures()}
     sections = {}
