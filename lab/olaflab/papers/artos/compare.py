@@ -18,11 +18,11 @@ from olaflab.papers.summary import Estimate, estimate
 
 RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Playing to learning."""
-ALGORITHMS: dict[str, tuple[Callable[[int], Algorithm], int]] = {
-    "SAC": (SoftActorCritic, 120),
-    "PPO": (ProximalPolicy, 150),
+ALGORITHMS: dict[str, tuple[Callable[[int], Algorithm], int, int]] = {
+    "SAC": (SoftActorCritic, 120, 40),
+    "PPO": (ProximalPolicy, 150, 20),
 }
-"""How each is made of a seed, and how many rounds it has."""
+"""How each is made of a seed, how many rounds it has, and its usual number of seeds."""
 JITTER = 0.1
 
 
@@ -43,17 +43,17 @@ class Comparison:
     lag: int
 
 
-def compare(name: str, seeds: int, folder: Path, log: Callable[[str], None]) -> Iterator[Comparison]:
+def compare(name: str, seeds: int | None, folder: Path, log: Callable[[str], None]) -> Iterator[Comparison]:
     """Comparisons of all ratios.
 
     A training is what is played and learnt in which order: one whose order is known is not made again, nor
     is one that ``folder`` holds. Raises OlafError where that cannot be written.
     """
     torch.set_num_threads(1)  # sums in one order, and networks too small for more
-    make, rounds = ALGORITHMS[name]
+    make, rounds, usual = ALGORITHMS[name]
     runs = Runs(Run, folder, log)
     found: dict[tuple[float, bool], list[Run]] = {(r, way): [] for r in RATIOS for way in (False, True)}
-    for seed in range(seeds):
+    for seed in range(usual if seeds is None else seeds):
         for (ratio, way), made in found.items():
             train = partial(run, rounds=rounds, play=ratio, learn=1.0, jitter=JITTER, seed=seed, beside=way)
             order = _Order()

@@ -1,12 +1,13 @@
 """ARTOS' tables and figures (ARTOS §3, §7): in its cost model, over links, and for real.
 
-What measures is imported when it is run.
+What needs ZeroMQ or torch is imported when it is run.
 """
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from olaflab.papers.artos import figure16, readings, sleeping, table3, tables, transfer, two
 from olaflab.papers.figure import Cost, Effort, Figure, Points
 from olaflab.papers.measured import Row, estimated, measured
 
@@ -29,8 +30,9 @@ _LINES = {
 def figures() -> Iterator[Figure]:
     """All of them."""
     yield measured("model", "Tables 5 and 6, figures 4, 6, 14 and 15 in the cost model",
-                   _model, _LINES, cost=Cost.MODEL)  # fmt: skip
-    yield measured("readings", "What is held, by how the rule to wake actors is read", _readings, {
+                   lambda effort: tables.lines(), _LINES, cost=Cost.MODEL)  # fmt: skip
+    yield measured("readings", "What is held, by how the rule to wake actors is read",
+                   lambda effort: readings.lines(tables.T6, tables.NOISE, tables.SEEDS), {
         "rule": "{reading}", "table 6, 200: cores": "{long:.1f} %", "40: cores": "{short:.1f} %",
         "figure 14: cores": "{fixed:.1f} %", "table 6, 200: s": "{long_seconds:.0f}",
         "40: s": "{short_seconds:.0f}", "figure 15b": "{on_time:.1f} %",
@@ -42,12 +44,14 @@ def figures() -> Iterator[Figure]:
     yield measured("fig16", "Figure 16: four more actors after every five updates", _growing, {
         "actors": "{actors}", "Ray, s (new actors)": partial(_parts, "ray"),
         "ARTOS, s (waiting for actors)": partial(_parts, "artos"),
-    }, _drawn_growing, only="actors")  # fmt: skip
-    yield measured("table3", "Table 3 as configuration: a pole on a cart", _table3, {
+    }, figure16.draw, only="actors")  # fmt: skip
+    yield measured("table3", "Table 3 as configuration: a pole on a cart",
+                   lambda effort: table3.trainings(effort.number(_SEEDS)), {
         "training": "{name}", "rows of table 3": lambda row: ", ".join(row["rows"]), "updates": "{updates}",
         "first 20 episodes": estimated("first", 0), "last 20": estimated("last", 0),
     }, cost=Cost.TRAINING)  # fmt: skip
-    yield measured("transfer", "A block of 14.45 MB between two processes", _transfer, {
+    yield measured("transfer", "A block of 14.45 MB between two processes",
+                   lambda effort: transfer.measure(effort.number(_REPEATS)), {
         "way": "{way}", "CPU ms": lambda row: f"{1e3 * row['cpu']:.2f}",
         "wall ms": lambda row: f"{1e3 * row['wall']:.2f}",
     })  # fmt: skip
@@ -60,10 +64,12 @@ def figures() -> Iterator[Figure]:
         "to learnt, s": estimated("seconds", 3), "formula, s": "{formula:.3f}",
         "of it": estimated("ratio", 3),
     })  # fmt: skip
-    yield measured("asleep", "What another process gets of the actors' core while they sleep", _asleep, {
+    yield measured("asleep", "What another process gets of the actors' core while they sleep",
+                   lambda effort: [sleeping.measure(_ACTORS, 0.5)], {
         "alone": "{alone:.3f}", "actors asleep": "{asleep:.3f}", "actors awake": "{awake:.3f}",
     })  # fmt: skip
-    yield measured("binding", "What a learner gets of a core beside playing actors", _binding, {
+    yield measured("binding", "What a learner gets of a core beside playing actors",
+                   lambda effort: [sleeping.bind(each, effort.number(_TURNS)) for each in (2, 4, 8)], {
         "actors": "{actors}", "free": estimated("free", 3), "bound": estimated("bound", 3),
         "gained": estimated("gained", 3),
     })  # fmt: skip
@@ -74,42 +80,14 @@ def figures() -> Iterator[Figure]:
     }, cost=Cost.TRAINING)  # fmt: skip
 
 
-def _model(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.artos import tables
-
-    return tables.lines(tables.T6)
-
-
-def _readings(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.artos import readings, tables
-
-    return readings.lines(tables.T6, tables.NOISE, tables.SEEDS)
-
-
 def _two(effort: Effort) -> Iterator[Any]:
-    from olaflab.papers.artos import tables, two
-
     yield from two.modelled(tables.T6)
     yield two.measured(effort.number(_TURNS))
 
 
 def _growing(effort: Effort) -> Iterator[Any]:
-    from olaflab.papers.artos import figure16, tables
-
     yield from figure16.updates(tables.T6)
     yield figure16.measured(effort.number(_TURNS))
-
-
-def _table3(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.artos import table3
-
-    return table3.trainings(effort.number(_SEEDS))
-
-
-def _transfer(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.artos import transfer
-
-    return transfer.measure(effort.number(_REPEATS))
 
 
 def _link(effort: Effort) -> Iterator[Any]:
@@ -126,30 +104,11 @@ def _stages(effort: Effort) -> Iterable[Any]:
     return over_link.stages(effort.number(_TURNS), effort.progress)
 
 
-def _asleep(effort: Effort) -> Iterator[Any]:
-    from olaflab.papers.artos import sleeping
-
-    yield sleeping.measure(_ACTORS, 0.5)
-
-
-def _binding(effort: Effort) -> Iterator[Any]:
-    from olaflab.papers.artos import sleeping
-
-    for actors in (2, 4, 8):
-        yield sleeping.bind(actors, effort.number(_TURNS))
-
-
 def _beside(effort: Effort) -> Iterator[Any]:
     from olaflab.papers.artos import compare
 
     for name in compare.ALGORITHMS:
-        yield from compare.compare(name, effort.number(_SEEDS), effort.folder, effort.progress)
-
-
-def _drawn_growing(points: Points, drawing: "Drawing") -> None:
-    from olaflab.papers.artos import figure16
-
-    figure16.draw(points, drawing)
+        yield from compare.compare(name, effort.seeds, effort.folder, effort.progress)
 
 
 def _drawn_link(points: Points, drawing: "Drawing") -> None:

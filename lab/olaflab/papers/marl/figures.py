@@ -1,15 +1,13 @@
-"""MARL's figures and table (MARL §III, §VI), measured on this machine and trained.
+"""MARL's figures and table (MARL §III, §VI), measured on this machine and trained."""
 
-What measures is imported when it is run.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import product
 from typing import Any
 
 from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
+from olaflab.papers.marl import figure8, figure14, misses, profiles, rewards, trainings
 from olaflab.papers.measured import Row, measured, table
 from olaflab.papers.runs import Runs
 
@@ -38,16 +36,19 @@ def _share(part: str, row: Row) -> str:
 
 def figures() -> Iterator[Figure]:
     """All of them."""
-    yield measured("fig2", "Figures 2 and 6: a round of MADDPG", _profiles, {
+    yield measured("fig2", "Figures 2 and 6: a round of MADDPG", lambda effort: profiles.profiles(
+        _ALL, effort.number(_ROUNDS), _ROWS, effort.progress), {
         "agents": _agents, "rows kept as": "{stack}",
         "ms": lambda row: f"{1e3 * row['whole'] / row['rounds']:.1f}",
         **{part: partial(_share, part) for part in _PARTS},
     })  # fmt: skip
-    yield measured("fig8", "Figure 8: a mini-batch of 1024 rows for one trainer", _sampling, {
+    yield measured("fig8", "Figure 8: a mini-batch of 1024 rows for one trainer",
+                   lambda effort: figure8.costs(_ALL, effort.number(_DRAWS), 1.0, effort.progress), {
         "agents": _agents, "layout": "{layout}", "way": "{way}", "rows kept": "{rows}",
         "ms": lambda row: f"{1e3 * row['seconds']:.3f}",
     })  # fmt: skip
-    yield measured("misses", "Last-level cache misses of ten mini-batches, 3+1 agents", _misses, {
+    yield measured("misses", "Last-level cache misses of ten mini-batches, 3+1 agents",
+                   lambda effort: misses.misses(3, 1_000_000, 10, effort.progress), {
         "layout": "{layout}", "way": "{way}", "misses": "{misses}",
         "times the values": lambda row: f"{row['misses'] / row['compulsory']:.2f}",
     })  # fmt: skip
@@ -57,7 +58,8 @@ def figures() -> Iterator[Figure]:
         "playing": lambda row: f"{row['playing'] / row['seconds']:.1%}",
         "sampling": lambda row: f"{row['sampling'] / row['seconds']:.1%}",
     })  # fmt: skip
-    yield measured("fig14", "Figure 14: a batch from one value a step", _reorganised, {
+    yield measured("fig14", "Figure 14: a batch from one value a step", lambda effort: figure14.reorganised(
+        _ALL[:4], effort.number(_DRAWS), _ROWS, effort.progress), {
         "agents": _agents, "rows": "{rows}", "lists, ms": lambda row: f"{1e3 * row['lists']:.2f}",
         "one array, times as fast": lambda row: f"{row['lists'] / row['looked_up']:.1f}",
         "reshaped": lambda row: f"{row['lists'] / (row['looked_up'] + row['reshaped']):.1f}",
@@ -70,41 +72,13 @@ def figures() -> Iterator[Figure]:
         yield Figure(name, title, run, section, cost=Cost.TRAINING)
 
 
-def _profiles(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.marl import round
-
-    return round.profiles(_ALL, effort.number(_ROUNDS), _ROWS, effort.progress)
-
-
-def _sampling(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.marl import figure8
-
-    return figure8.costs(_ALL, effort.number(_DRAWS), 1.0, effort.progress)
-
-
-def _misses(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.marl import misses
-
-    return misses.misses(3, 1_000_000, 10, effort.progress)
-
-
-def _trainings(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.marl import trainings
-
+def _trainings(effort: Effort) -> Iterator[Any]:
     loads = [trainings.Workload(*each) for each in product(_PREDATORS, _BOTH, _BOTH)]
     return trainings.trainings(loads, effort.number(_ROUNDS), _ROWS, effort.progress)
 
 
-def _reorganised(effort: Effort) -> Iterable[Any]:
-    from olaflab.papers.marl import figure14
-
-    return figure14.reorganised(_ALL[:4], effort.number(_DRAWS), _ROWS, effort.progress)
-
-
 def _rewards(number: int, game: str, agents: int, length: float, effort: Effort) -> Points:
     """Each training is kept as it ends, so that an interrupted run goes on."""
-    from olaflab.papers.marl import rewards
-
     case = rewards.Case(game, agents, round(rewards.PAPER * (effort.length or length)))
     runs = Runs(rewards.Reward, effort.folder / "marl", effort.progress)
     ways = rewards.IN_RUNS if number == 10 else rewards.BY_PRIORITY
@@ -112,8 +86,6 @@ def _rewards(number: int, game: str, agents: int, length: float, effort: Effort)
 
 
 def _of_rewards(title: str, points: Points) -> Section:
-    from olaflab.papers.marl import rewards
-
     heads = ("way", "rows", "worth", "end return", "against uniform", "its interval")
     made = [rewards.Reward(**row) for row in points["rows"]]
     episodes, seeds = made[0].episodes, len({each.seed for each in made})

@@ -10,10 +10,10 @@ from olaf.experience import Draw, Prioritised
 
 from olaflab.papers.marl.examples import example
 from olaflab.papers.marl.figure8 import ROWS
+from olaflab.papers.marl.profiles import timed
 from olaflab.papers.marl.relayed import fill, keep
 from olaflab.papers.marl.rewards import BATCH
 from olaflab.papers.marl.rewards import WAYS as _WAYS
-from olaflab.papers.marl.round import timed
 from olaflab.papers.marl.stacks import Game, Lists
 
 WAYS = {way: sampler for way, (sampler, rows) in _WAYS.items() if rows == BATCH}

@@ -16,8 +16,7 @@ from olafctl.wire.modes import Mode
 from olaflab.papers.curves import COLUMNS, points
 from olaflab.papers.olaf.ends import IDEAL, ORIGINS, PAIRS, TENTH, Ends, Rewards, by_end
 from olaflab.papers.olaf.lab import Lab, Queue, Run, lab
-from olaflab.papers.olaf.learning import above
-from olaflab.papers.runs import Runs, final, rewards
+from olaflab.papers.runs import Runs, rewards
 from olaflab.papers.summary import Summary, estimate
 from olaflab.training.plan import Pace, Plan
 
@@ -63,23 +62,15 @@ class _Output:
 
     mode: Mode
     less: float | None
-    control: bool = False
-    """Transmission control (OLAF §5) at the workers."""
 
 
 OUTPUTS = {
     IDEAL: _Output(Mode.FIFO, None),
     "FIFO, 55 % lost": _Output(Mode.FIFO, 0.55),
     "FIFO, 74 % lost": _Output(Mode.FIFO, 0.74),
-    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55, control=True),
-    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74, control=True),
-    "FIFO with transmission control, 55 % less output": _Output(Mode.FIFO, 0.55, control=True),
-    "FIFO with transmission control, 74 % less output": _Output(Mode.FIFO, 0.74, control=True),
+    "Olaf, 55 % less output": _Output(Mode.OLAF, 0.55),
+    "Olaf, 74 % less output": _Output(Mode.OLAF, 0.74),
 }
-CONTROLLED = tuple(name for name, output in OUTPUTS.items() if output.control and output.mode is Mode.FIFO)
-"""The paper has transmission control with Olaf alone: these tell what of the gain is the queue's."""
-_ALIKE = {name: output for name, output in OUTPUTS.items() if output.control}
-_PAPERS = tuple(name for name in OUTPUTS if name not in CONTROLLED)
 Curves = dict[str, list[Run]]
 """By the queue's name; a run a seed."""
 _TITLE = f"{OWN.clusters} clusters of {OWN.workers} workers"
@@ -112,27 +103,6 @@ def figure8(updates: int, seeds: int, folder: Path, progress: Progress) -> Summa
     )
 
 
-def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
-    """Olaf's queue and FIFO at the same outputs, both with transmission control; runs are figure 8's."""
-    curves = _curves("", OWN, updates, seeds, Runs(Run, folder, progress), progress, tuple(_ALIKE))
-    ready = OWN.clusters * OWN.workers * updates * seeds
-    return Summary(
-        f"{_TITLE}, all with transmission control",
-        {**_settings(OWN, updates), "seeds": seeds},
-        ("queue", "end reward", "sent of ready", "lost", "updates a frame", "AoM s"),
-        [
-            (name, estimate(final(runs)), f"{sum(run.sent for run in runs) / ready:.1%}", *_delivered(runs))
-            for name, runs in curves.items()
-        ],
-        dict(
-            above(f"{olaf}: ends above {fifo}", final(curves[olaf]), final(curves[fifo]))
-            for olaf, fifo in zip(PAIRS, CONTROLLED, strict=True)
-        ),
-        COLUMNS,
-        list(points(curves)),
-    )
-
-
 def settings(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
     """Figure 8 as it is, and with one thing changed at a time; with more clusters, fewer seeds."""
     runs = Runs(Run, folder, progress)
@@ -149,7 +119,7 @@ def settings(updates: int, seeds: int, folder: Path, progress: Progress) -> Summ
             gains = [str(ends.gain(olaf, fifo)) for olaf, (fifo, _) in PAIRS.items()]
             of = len(curves[IDEAL])
             rows.append((title, of, round(float(ends.of(IDEAL).mean()), 1), origin, *learnt, *gains))
-    limited = [name for name in _PAPERS if name != IDEAL]
+    limited = [name for name in OUTPUTS if name != IDEAL]
     return Summary(
         "learnt, and Olaf's gain over FIFO, with one thing changed at a time",
         {**_settings(OWN, updates), "seeds": seeds},
@@ -166,21 +136,13 @@ def settings(updates: int, seeds: int, folder: Path, progress: Progress) -> Summ
 
 
 def _curves(
-    prefix: str,
-    setting: Setting,
-    updates: int,
-    seeds: int,
-    runs: Runs[Run],
-    progress: Progress,
-    outputs: tuple[str, ...] = _PAPERS,
+    prefix: str, setting: Setting, updates: int, seeds: int, runs: Runs[Run], progress: Progress
 ) -> Curves:
     """The runs of every queue by its name. Raises OlafError."""
-    curves: Curves = {name: [] for name in outputs}
+    curves: Curves = {name: [] for name in OUTPUTS}
     with lab("figure8", setting.clusters, setting.workers, setting.slots, progress) as twin:
         for seed in range(1, seeds + 1):
             for number, (name, output) in enumerate(OUTPUTS.items()):
-                if name not in outputs:
-                    continue
                 its = _without_merging(setting) if output.mode is Mode.FIFO else setting
                 curve = f"{'' if its == OWN else prefix}queue{number}"
                 curves[name].append(_run(twin, runs, curve, its, output, updates, seed))
@@ -205,12 +167,10 @@ def _run(
         Pace(update=UPDATE, jitter=JITTER),
         seed,
         POLICIES[setting.policy],
-        control=output.control,
+        control=output.mode is Mode.OLAF,  # OLAF §5
         local_rate=setting.local_rate,
     )
     made_with = {**_settings(setting, updates), "mode": output.mode.name, "rate": rate}
-    if output.control != (output.mode is Mode.OLAF):
-        made_with["control"] = output.control
     return runs.of(curve, seed, made_with, partial(twin.train, queue, plan))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from olaflab.papers.summary import Summary, estimate
 from olaflab.training.replay import trace as traces
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 TESTBED = "hundred-clusters"
@@ -39,16 +38,7 @@ CASES = (
     Case(f"Olaf, transmission control{_COUNTED}", Mode.OLAF, Control(), folded=False),
     Case("FIFO, transmission control", Mode.FIFO, Control()),
 )
-FIFO, OLAF = CASES[:2]
-SWEPT = 20
-"""Gb/s at which transmission control's parameters are swept."""
-TOLERANCES = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""Δ_T in seconds of the recording, whose workers have an update every 0.02 to 0.32 s."""
-SLOPES: dict[str, Callable[[float], float]] = {
-    "Δ_T": lambda delta_t: delta_t,
-    "1/Δ_T": lambda delta_t: 1 / delta_t,
-}
-"""v in 1/s from Δ_T: that for fairness and that for urgency (OLAF §5)."""
+FIFO = CASES[0]
 _COLUMNS = ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__)
 Measured = dict[tuple[int, str], list[Delivery]]
 """By Gb/s and the case's name; a run a seed."""
@@ -72,39 +62,6 @@ def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Summa
         _COLUMNS,
         _points(found),
     )
-
-
-def control(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
-    """Olaf without transmission control, with a fixed P_s, and with each Δ_T and v; both ways of counting."""
-    swept = {("any", "0"): Control(v=0)}
-    for delta_t, (slope, of) in product(TOLERANCES, SLOPES.items()):
-        swept[f"{delta_t:g}", slope] = Control(delta_t, of(delta_t))
-    cases = [FIFO, OLAF]
-    for place, its in swept.items():
-        name = _name(*place)
-        cases += [Case(name, Mode.OLAF, its), Case(name + _COUNTED, Mode.OLAF, its, folded=False)]
-    found, settings = _measured(cases, (SWEPT,), updates, seeds, folder, progress)
-    speedups = _speedups(found)
-    rows: list[tuple[object, ...]] = [("off", "", *_swept(found, speedups, OLAF.name, OLAF.name))]
-    for place in swept:
-        name = _name(*place)
-        rows.append((*place, *_swept(found, speedups, name, name + _COUNTED)))
-    return Summary(
-        f"{_title(updates)}, Olaf with transmission control, {SWEPT} Gb/s",
-        settings,
-        (
-            *("Δ_T s", "v", "sent of ready", "lost of sent", "output used"),
-            *("speed-up", "and frames counted"),
-        ),
-        rows,
-        {},
-        _COLUMNS,
-        _points(found),
-    )
-
-
-def _name(delta_t: str, slope: str) -> str:
-    return f"Δ_T {delta_t} s, v {slope}"
 
 
 def _title(updates: int) -> str:
@@ -173,19 +130,6 @@ def _row(key: tuple[int, str], runs: list[Delivery], speedup: NDArray[np.float64
     )
 
 
-def _swept(found: Measured, speedups: Speedups, name: str, counted: str) -> tuple[object, ...]:
-    """Shares of the case that counts frames, where workers send to the end, and both cases' speed-up."""
-    runs = found[SWEPT, counted]
-    sent = sum(run.sent for run in runs)
-    carried = sum(run.frames for run in runs) * 8 * FRAME_BYTES / sum(run.seconds for run in runs)
-    return (
-        f"{sent / sum(run.offered for run in runs):.1%}",
-        f"{sum(run.lost for run in runs) / sent:.1%}",
-        f"{carried / (SWEPT * 1e9):.1%}",
-        *(round(float(speedups[SWEPT, case].mean()), 2) for case in (name, counted)),
-    )
-
-
 def _points(found: Measured) -> list[tuple[object, ...]]:
     return [
         (*key, seed, *vars(run).values()) for key, runs in found.items() for seed, run in enumerate(runs, 1)
@@ -216,7 +160,7 @@ def _above_zero(claim: str, differences: NDArray[np.float64]) -> tuple[str, bool
 def draw(points: Points, drawing: Drawing) -> None:
     """The speed-up of each case at each rate, with its interval."""
     axes = drawing.subplots()
-    found = _by_heads(points)
+    found = [dict(zip(points["heads"], row, strict=True)) for row in points["rows"]]
     cases = [name for name in dict.fromkeys(row["queue"] for row in found) if name != FIFO.name]
     width = 0.8 / len(cases)
     for number, case in enumerate(cases):
@@ -226,30 +170,6 @@ def draw(points: Points, drawing: Drawing) -> None:
         axes.bar(places, heights, width, yerr=spreads, label=case, color=plotting.COLOURS[number])
     middle = width * (len(cases) - 1) / 2
     axes.set_xticks(np.arange(len(RATES)) + middle, [f"{gigabits} Gb/s" for gigabits in RATES])
-    _label(drawing, axes, "output")
-
-
-def draw_sweep(points: Points, drawing: Drawing) -> None:
-    """The speed-up over Δ_T, for each slope and way of counting."""
-    axes = drawing.subplots()
-    found = _by_heads(points)
-    for number, slope in enumerate(SLOPES):
-        for style, counted in (("-", ""), (":", _COUNTED)):
-            head = "and frames counted" if counted else "speed-up"
-            heights = [float(row[head]) for row in found if row["v"] == slope]
-            colour = plotting.COLOURS[number]
-            axes.plot(TOLERANCES, heights, style, marker="o", color=colour, label=f"v {slope}{counted}")
-    axes.set(xscale="log")
-    axes.set_xticks(TOLERANCES, [f"{delta_t:g}" for delta_t in TOLERANCES])
-    axes.set_xticks([], minor=True)
-    _label(drawing, axes, "Δ_T, s of the recording")
-
-
-def _by_heads(points: Points) -> list[dict[str, Any]]:
-    return [dict(zip(points["heads"], row, strict=True)) for row in points["rows"]]
-
-
-def _label(drawing: Drawing, axes: Axes, along: str) -> None:
     axes.axhline(1, color="black", linewidth=0.8)
-    axes.set(xlabel=along, ylabel="speed-up over FIFO")
+    axes.set(xlabel="output", ylabel="speed-up over FIFO")
     pictures.legend(drawing, axes, columns=2)

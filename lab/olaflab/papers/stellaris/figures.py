@@ -1,13 +1,14 @@
 """Stellaris' figures (Stellaris §II, §VIII), and rules against staleness behind a slow output.
 
-What trains is imported when it is run: a picture is drawn again without torch.
+What needs torch is imported when it is run: a picture is drawn again without it.
 """
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olaflab.papers.figure import Cost, Effort, Figure, Points
+from olaflab.papers.stellaris import comparison, outputs, shares, virtual
+from olaflab.papers.stellaris.parts import Bench
 from olaflab.papers.summary import Summary, trained
 
 if TYPE_CHECKING:
@@ -23,24 +24,20 @@ BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 def figures() -> Iterator[Figure]:
     """All of them."""
     yield _one("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
-               _draw("virtual", lambda of: of.draw_switches), Cost.MODEL)  # fmt: skip
+               virtual.draw_switches, Cost.MODEL)  # fmt: skip
     yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 3,
-               _draw("virtual", lambda of: of.draw_staleness), rounds=FEW)  # fmt: skip
+               virtual.draw_staleness, rounds=FEW)  # fmt: skip
     yield _one("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
-               _draw("comparison", lambda of: of.draw), rounds=FEW)  # fmt: skip
-    yield _one(
-        "fig8", "Figure 8: three costs", HOPPER, 10, _draw("virtual", lambda of: of.draw_money), Cost.MODEL
-    )
+               comparison.draw, rounds=FEW)  # fmt: skip
+    yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
     yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 10,
-               _draw("comparison", lambda of: of.draw))  # fmt: skip
+               comparison.draw)  # fmt: skip
     yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 10,
-               _draw("comparison", lambda of: of.draw_settings), rounds=FEW)  # fmt: skip
+               comparison.draw_settings, rounds=FEW)  # fmt: skip
     yield _one("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
-               _draw("shares", lambda of: of.draw),
+               shares.draw,
                Cost.MACHINE)  # fmt: skip
-    yield trained(
-        "outputs", "Learners that share a slow output", _outputs, _draw("outputs", lambda of: of.draw)
-    )
+    yield trained("outputs", "Learners that share a slow output", _outputs, outputs.draw)
 
 
 def _one(
@@ -49,23 +46,12 @@ def _one(
     rounds: int = ROUNDS,
 ) -> Figure:  # fmt: skip
     def make(effort: Effort) -> Summary:
-        from olaflab.papers.stellaris.parts import Bench
-
         bench = Bench(environment, LEARNERS, rounds, effort.number(seeds), effort.progress)
         return bench.figure(name)
 
     return trained(name, title, make, draw, cost)
 
 
-def _draw(module: str, by: Callable[[Any], Any]) -> "Callable[[Points, Drawing], None]":
-    def draw(points: Points, drawing: "Drawing") -> None:
-        by(import_module(f"olaflab.papers.stellaris.{module}"))(points, drawing)
-
-    return draw
-
-
 def _outputs(effort: Effort) -> Summary:
-    from olaflab.papers.stellaris import outputs
-
     more = MORE if effort.seeds is None else effort.seeds
     return outputs.figure(BESIDE, 8, SECONDS, effort.number(5), more, effort.folder, effort.progress)

@@ -157,7 +157,7 @@ def test_a_finished_training_is_not_made_again(tmp_path: Path, monkeypatch: pyte
         made.append(Notes())
         return made[-1]
 
-    monkeypatch.setattr(compare, "ALGORITHMS", {"notes": (make, 6)})
+    monkeypatch.setattr(compare, "ALGORITHMS", {"notes": (make, 6, 9)})
     messages: list[str] = []
     first = list(compare.compare("notes", 2, tmp_path, messages.append))
     assert len(made) == len(messages) == 4  # in two orders, whatever the ratio

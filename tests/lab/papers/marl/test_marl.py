@@ -13,9 +13,9 @@ from olaflab.papers.figure import Effort
 from olaflab.papers.marl import figures
 from olaflab.papers.marl.examples import example
 from olaflab.papers.marl.figure14 import Mapped, reorganised
+from olaflab.papers.marl.profiles import profiles
 from olaflab.papers.marl.relayed import keep
 from olaflab.papers.marl.rewards import IN_RUNS, WAYS, Case, Reward, summary, trained
-from olaflab.papers.marl.round import profiles
 from olaflab.papers.marl.stacks import Arrays, Game, Lists, filled
 from olaflab.papers.marl.trainings import Workload, trainings
 from olaflab.papers.runs import Runs
@@ -55,6 +55,8 @@ def test_trainings_are_measured_end_to_end_in_each_layout() -> None:
     for each in made.values():
         assert each.rounds == 2 and 0 < each.playing + each.sampling < each.seconds
     assert made["lists", "uniform"].seconds > 1.3 * made["joint rows", "uniform"].seconds
+    navigation = list(trainings((Workload(3, navigation=True, matd3=True),), 1, 2048, quietly))
+    assert {each.workload for each in navigation} == {"CN, MATD3"} and navigation[0].agents == 3
     (layouts,) = reorganised((3,), 25, 4096, quietly)
     assert layouts.lists > layouts.looked_up + layouts.reshaped > layouts.joint > 0
     assert layouts.fetched_lists > layouts.fetched and layouts.turned > 0

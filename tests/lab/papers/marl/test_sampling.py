@@ -14,7 +14,8 @@ def test_observations_have_the_papers_sizes() -> None:
     """MARL §VI: 16 and 14 values with 3 predators, 98 and 96 with 24; the rows' bytes of both follow."""
     assert Game(3).observations == [16] * 3 + [14] and Game(3).row_bytes == 608
     assert Game(24).observations == [98] * 24 + [96] * 8 and Game(24).row_bytes == 25_856
-    assert [Game(n).observations[0] for n in (6, 12)] == [26, 50]
+    assert [Game(n).observations[0] for n in (6, 12, 48)] == [26, 50, 194]
+    assert Game(12, navigation=True).observations == [72] * 12
 
 
 def test_all_layouts_give_the_same_batches_bit_for_bit() -> None:

@@ -154,8 +154,3 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
     done = len(queues)
     congestion.figure8(20, 2, tmp_path, quietly)
     assert len(queues) == done, "figure 8's own runs are there"
-    control = congestion.control(20, 2, tmp_path, quietly)
-    assert len(queues) == done + 2 * 2, "FIFO with transmission control, at two outputs"
-    assert [row[0] for row in control.rows[-2:]] == list(congestion.CONTROLLED)
-    assert plans[-1].control and queues[-1].mode is Mode.FIFO
-    assert "Olaf, 74 % less output: ends above FIFO with transmission control" in list(control.holds)[-1]
