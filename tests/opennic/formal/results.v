@@ -15,7 +15,7 @@ module results_formal (
     wire [BITS:0]  level;
     wire           enter = offers && ready && !rst;
     wire           make = makes && pending != 4'd0;
-    wire           leave = uses && valid;
+    wire           leave = uses && valid && !rst;
     p4_credits #(.BITS(BITS)) credits (.clk(clk), .rst(rst), .enter(enter), .leave(leave), .ready(ready));
     p4_fifo #(.WIDTH(5), .BITS(BITS)) store (
         .clk(clk), .rst(rst), .s_data(made), .s_valid(make), .m_data(result), .m_valid(valid), .m_ready(leave),
