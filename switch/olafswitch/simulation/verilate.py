@@ -15,7 +15,6 @@ _PREFIX = "Vbench"
 _LIBRARY = "bench.so"
 _VERILATE = ("--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--quiet", "-Wno-fatal")
 _COMPILE = ("-std=c++17", "-O1", "-fPIC", "-fvisibility-inlines-hidden", "-DVL_USER_STOP", "-DVL_USER_FINISH")
-_TRACED = ("-DOLAF_BENCH_TRACE",)
 _PORT = re.compile(r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0(?:,\d+)?\);")
 
 
@@ -40,7 +39,7 @@ def build(
     Raises MissingTool without Verilator or a C++ compiler, OlafError when either fails.
     """
     root, compiler = verilator_root(), cxx()
-    own = [_NATIVE / "bench.h", _NATIVE / "bench.cpp", _NATIVE / "stops.cpp", *native]
+    own = [*sorted(_NATIVE.glob("*")), *native]
     options = (top, sorted((parameters or {}).items()), list(defines), _VERILATE, _COMPILE, traced, quick)
     key = cache.digest(
         [
@@ -68,15 +67,12 @@ def build(
             {"VERILATOR_ROOT": str(root)},
         )
         progress(f"compiling {top}")
-        (made / "ports.h").write_text(_ports((made / f"{_PREFIX}.h").read_text()))
-        units = {path.stem: [path] for path in own if path.suffix == ".cpp"}
+        (made / "model.cpp").write_text(_model((made / f"{_PREFIX}.h").read_text(), traced))
+        units = {path.stem: [path] for path in native if path.suffix == ".cpp"}
         units["verilated"] = sorted(made.glob("*.cpp"))
-        flags = [*(_TRACED if traced else ()), *(("-O0",) if quick else ())]
         around = tuple(dict.fromkeys((_NATIVE, made, *(path.parent for path in native))))
-        objects = _objects(compiler, root, units, around, work, flags)
-        runtime = sorted(_runtime(compiler, root).glob("*.o"))
-        if not traced:
-            runtime = [path for path in runtime if path.stem != "vcd"]
+        objects = _objects(compiler, root, units, around, work, ("-O0",) if quick else ())
+        runtime = sorted(_runtime(compiler, root, traced).glob("*.o"))
         library = str(work / _LIBRARY)
         run([*compiler.command, "-shared", "-pthread", "-o", library, *map(str, [*objects, *runtime])])
 
@@ -101,20 +97,42 @@ def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options:
     return message or ("" if result.returncode == 0 else f"Verilator failed with code {result.returncode}")
 
 
-def _ports(header: str) -> str:
-    """The model's class and its ports, as a list that ``bench.cpp`` expands."""
-    rows = " ".join(f"OLAF_BENCH_PORT({name}, {int(high) + 1})" for name, high in _PORT.findall(header))
-    return f'#include "{_PREFIX}.h"\nusing Model = {_PREFIX};\n#define OLAF_BENCH_PORTS {rows}\n'
+def _model(header: str, traced: bool) -> str:
+    """The model as ``native/model.h`` has it."""
+    ports = " ".join(
+        f'each(to, "{name}", reinterpret_cast<uint8_t *>(&model.{name}), {int(high) + 1});'
+        for name, high in _PORT.findall(header)
+    )
+    trace = "model.trace(waves, 99);" if traced else "(void)waves;"
+    return f"""
+#include "{_PREFIX}.h"
+#include "model.h"
+{'#include "verilated_vcd_c.h"' if traced else ""}
+namespace {{
+struct Made : BenchModel {{
+    {_PREFIX} model;
+    explicit Made(VerilatedContext *context) : model(context, "top") {{}}
+    void *verilated() override {{ return &model; }}
+    void eval() override {{ model.eval(); }}
+    void final() override {{ model.final(); }}
+    void trace(VerilatedVcdC *waves) override {{ {trace} }}
+    void ports(void (*each)(void *, const char *, uint8_t *, unsigned), void *to) override {{ {ports} }}
+}};
+}}  // namespace
+BenchModel *bench_model(VerilatedContext *context) {{ return new Made(context); }}
+"""
 
 
-def _runtime(compiler: Compiler, root: Path) -> Path:
-    """The folder of Verilator's own run-time objects, the same for every module."""
-    names = ("verilated", "verilated_threads", "verilated_dpi", "verilated_vcd_c")
-    *files, vcd = [root / "include" / f"{name}.cpp" for name in names]
-    key = cache.digest([repr(_COMPILE), str(compiler), *files, vcd])
+def _runtime(compiler: Compiler, root: Path, traced: bool) -> Path:
+    """The folder of the bench and Verilator's own run-time objects, the same for every module."""
+    names = ("verilated", "verilated_threads", "verilated_dpi", *(("verilated_vcd_c",) if traced else ()))
+    files = [root / "include" / f"{name}.cpp" for name in names]
+    own = sorted(_NATIVE.glob("*.cpp"))
+    key = cache.digest([repr((_COMPILE, traced)), str(compiler), *files, *sorted(_NATIVE.glob("*"))])
 
     def fill(work: Path) -> None:
-        _objects(compiler, root, {"runtime": files, "vcd": [vcd]}, (), work)
+        units = {"runtime": files, "bench": own}
+        _objects(compiler, root, units, (_NATIVE,), work, ("-DOLAF_BENCH_TRACE",) if traced else ())
 
     folder, _ = cache.build_once("bench-runtime", key, fill)
     return folder

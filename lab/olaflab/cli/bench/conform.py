@@ -1,12 +1,15 @@
-"""``olaflab bench conform``: the Verilated queue and the one in C++ against the golden model."""
+"""``olaflab bench conform``: the queue against its golden model, P4 programs as Verilog against C++."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from olafswitch.console.output import json_option, log_progress, print_json, table
 from olafswitch.errors import OlafError, Problem
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _LOSSES = (0.0, 0.001, 0.01, 0.05)
 _WORKERS, _SEGMENTS, _CHANCE = 4, 2, 0.05
 """Of lossy rounds; a frame's chance to be lost, and to be doubled, of numbered sums."""
@@ -23,16 +26,36 @@ _ENGINES = {"one engine": 0, "two levels": 2}
               help="Instead: N rounds and N numbered contributions over links that lose frames.")  # fmt: skip
 @click.option("--shards", type=click.IntRange(1, 16), metavar="N",
               help="Instead: N queues in C++ as shards of one, whose indices move between them.")  # fmt: skip
-@json_option("Print how often each rule was met as JSON; with --lossy the figures of each run.")
-def command(frames: int, per_seed: int, lossy: int | None, shards: int | None, as_json: bool) -> None:
-    """Compare the queue, Verilated and in C++, with the golden model.
+@click.option("--programs", type=click.IntRange(1), metavar="N",
+              help="Instead: N random P4 programs, as Verilog and as C++.")  # fmt: skip
+@click.option("--program", "files", type=_FILE, multiple=True,
+              help="Instead: this v1model program, as Verilog and as C++. Repeat it.")  # fmt: skip
+@click.option("--each", type=click.IntRange(1), default=500, show_default=True, help="Frames of a program.")
+@json_option("Print how often each rule was met as JSON; else the figures of each run or program.")
+def command(
+    frames: int,
+    per_seed: int,
+    lossy: int | None,
+    shards: int | None,
+    programs: int | None,
+    files: tuple[Path, ...],
+    each: int,
+    as_json: bool,
+) -> None:
+    """Compare the queue, Verilated and in C++, with the golden model; or P4 programs in both forms.
 
     Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
     stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
     met. With --lossy, sums of iSwitch's rounds and numbered sums of mode iswitch-async go over links that
     lose, double and reorder frames; exit code 1 when a sum is not exact, is made twice or is missing.
     With --shards, what leaves of each index and all counters added up must be those of the one queue.
+
+    With --programs or --program random frames go through a program as Verilog, with pauses on both sides, and
+    as C++: exit code 1 at the first frame, counter or register that differs.
     """
+    if programs is not None or files:
+        _programs(programs or 0, files, each, as_json)
+        return
     if shards is not None:
         _in_shards(frames, shards, as_json)
         return
@@ -75,6 +98,32 @@ def _in_shards(frames: int, shards: int, as_json: bool) -> None:
         print_json({"frames": frames, "shards": shards, "moves": moves})
     else:
         click.echo(f"{frames} frames, {shards} shards, {moves} moves, no difference")
+
+
+def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -> None:
+    from olaflab.pipeline.programs.equality import Difference, compare_text
+    from olaflab.pipeline.programs.generator import Generator
+    from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
+
+    def texts() -> Iterator[tuple[str, str]]:
+        for file in files:
+            yield str(file), preprocess(file, (), {})
+        for seed in range(count):
+            name = f"seed {seed}"
+            yield name, preprocess_text(Generator(seed).program()[0], name)
+
+    made = {}
+    for name, text in texts():
+        log_progress(f"{name}: {frames} frames")
+        try:
+            made[name] = compare_text(text, frames, file=name)
+        except Difference as difference:
+            raise OlafError(Problem(str(difference), name)) from None
+    if as_json:
+        print_json({name: asdict(one) for name, one in made.items()})
+        return
+    rows = [(name, one.frames, one.left, one.cycles) for name, one in made.items()]
+    table("the same as Verilog and as C++", ("program", "frames", "left", "cycles"), rows)
 
 
 def _over_lossy_links(count: int, as_json: bool) -> None:

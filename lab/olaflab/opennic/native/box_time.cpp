@@ -7,7 +7,7 @@
 #include "queue_time.h"
 
 static olaf::QueueTime<Vbench___024root> time_of(bench *b, uint32_t indices) {
-    return {*static_cast<Vbench *>(bench_model(b))->rootp, indices};
+    return {*static_cast<Vbench *>(bench_verilated(b))->rootp, indices};
 }
 
 extern "C" {
@@ -17,6 +17,6 @@ uint64_t box_quiet(bench *b, uint32_t indices, uint64_t most) { return time_of(b
 // Let so many pass, in the queue alone.
 void box_skip(bench *b, uint32_t indices, uint64_t span) {
     time_of(b, indices).skip(span);
-    static_cast<Vbench *>(bench_model(b))->eval();
+    static_cast<Vbench *>(bench_verilated(b))->eval();
 }
 }

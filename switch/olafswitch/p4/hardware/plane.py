@@ -64,7 +64,9 @@ class HardwarePlane:
         """Insert the entries that the program declares; their actions may be hidden from P4Runtime."""
         for info in self._info.tables.values():
             table = self._table(info.id)
-            for each in table.declared if table is not None else ():
+            if table is None:
+                continue
+            for each in table.declared:
                 pairs = zip(info.fields, each["matches"], strict=True)
                 key = tuple(_declared(field.kind, field.bits, match) for field, match in pairs)
                 params = table.packed(each["action"], each["data"])

@@ -136,7 +136,7 @@ class SimulatedSwitch(HardwarePlane):
             return [(port, out.data)]
         replicas = self._groups.get(group, ())
         if not self._copies:
-            return [(replica.egress_port, out.data) for replica in replicas]
+            return [(replica.egress_port & 511, out.data) for replica in replicas]
         came, now = again
         for replica in replicas:
             self.send(out.data, came, len(out.data), now, 1, replica.egress_port, replica.instance)

@@ -33,6 +33,11 @@ class Edits:
     changed: dict[int, tuple[Node, Node]] = field(default_factory=dict)
     shifts: dict[tuple[int, int], Node] = field(default_factory=dict)
 
+    def only(self, graph: Graph, condition: Node) -> None:
+        """Edit nothing where ``condition`` does not hold."""
+        self.changed = {at: (graph.all(c, condition), data) for at, (c, data) in self.changed.items()}
+        self.shifts = {where: graph.all(c, condition) for where, c in self.shifts.items()}
+
     @property
     def beats(self) -> int:
         """How many beats have bytes that are written or a place from which all moves."""

@@ -13,7 +13,8 @@ from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.deparsing import Emission, emissions
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.parsing import Parsing
-from olafswitch.p4.verilog.symbolic import Machine
+from olafswitch.p4.verilog.registers import Registers
+from olafswitch.p4.verilog.symbolic import Machine, exclude
 from olafswitch.p4.verilog.tables import Tables
 from olafswitch.p4.verilog.values import VALID, Leaves, part, width
 
@@ -35,16 +36,13 @@ class Count:
     sides: list[tuple[tuple[int, bool], ...]] = field(default_factory=list)
 
 
-def _exclude(a: tuple[tuple[int, bool], ...], b: tuple[tuple[int, bool], ...]) -> bool:
-    return any(number == other and side != way for number, side in a for other, way in b)
-
-
 class Externs:
     """What the machine asks for; afterwards it knows the program's tables, counters and emissions."""
 
-    def __init__(self, places: Places, functions: Mapping[str, str]) -> None:
+    def __init__(self, graph: Graph, places: Places, functions: Mapping[str, str]) -> None:
         """``functions``: what hash each user extern is, by its name's last part."""
         self.tables = Tables(places, self._count_slot)
+        self.registers = Registers(graph, places)
         self.parsing: Parsing | None = None
         self.counts: dict[object, Count] = {}
         self.emitted: list[Emission] = []
@@ -178,7 +176,15 @@ class Externs:
             pairs.append((condition, _FUNCTIONS[function](g, g.cat(kept))))
         return pairs[0][1] if len(pairs) == 1 else g.onehot(pairs, pairs[0][1].width)
 
-    # --- counters
+    # --- counters, registers
+
+    def read(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+        self.registers.read(node, machine)
+        return {}
+
+    def write(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+        self.registers.write(node, machine)
+        return {}
 
     def _count_slot(self, table: object, slot: Node, condition: Node, machine: Machine) -> None:
         assert isinstance(table, ir.Table)
@@ -198,7 +204,7 @@ class Externs:
         if known is None:
             self.counts[counter] = Count(counter, cells, index, condition, [machine.sides])
             return {}
-        if not all(_exclude(machine.sides, sides) for sides in known.sides):
+        if not all(exclude(machine.sides, sides) for sides in known.sides):
             raise Refused(
                 node.pos, counter.name, "a frame may count here twice, which takes more than a cycle"
             )
@@ -321,4 +327,6 @@ _CALLS: Mapping[str, Callable[[Externs, ir.ExternCall, Machine], Leaves]] = {
     "counter.count": Externs.count,
     "Counter.count": Externs.count,
     "direct_counter.count": Externs.nothing,
+    "register.read": Externs.read,
+    "register.write": Externs.write,
 }

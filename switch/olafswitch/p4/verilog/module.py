@@ -11,6 +11,7 @@ from olafswitch.p4.verilog.externs import Count
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.parsing import BYTES, FRAME
 from olafswitch.p4.verilog.pipeline import Pipeline
+from olafswitch.p4.verilog.registers import LATENCY, Register, operands
 from olafswitch.p4.verilog.schedule import Schedule
 from olafswitch.p4.verilog.tables import Engine
 from olafswitch.p4.verilog.text import Writer, concatenation, instance, number, vector
@@ -78,14 +79,16 @@ class _Builder:
         self.name, self.p = name, pipeline
         self.beats = max(1, -(-pipeline.reach // BEAT))
         self.result = self._result()
-        lookups = self._lookups(self.result)
+        lookups = self._lookups([*self.result.values(), *(each.value for each in pipeline.registers)])
         self.lookups = {each.attr: each for each in lookups}
         self.engines = [each for each in pipeline.tables if each in self.lookups]
-        self.s = Schedule(self.result.values())
+        self.engines.sort(key=lambda each: each.is_value_set)
+        self.s = Schedule(self.result.values(), pipeline.registers)
         self.w = Writer(self.s, BEAT * self.beats)
         self.credit_bits = max(4, (self.s.length + 2 * self.beats + 8).bit_length())
         self.store_bits = max(5, (self.s.length + 3 * self.beats + 16).bit_length())
-        self.words = max([1, *(each.words for each in self.engines)])
+        self.cell_words = max([1, *(-(-each.bits // 32) for each in pipeline.registers)])
+        self.words = max([self.cell_words, *(each.words for each in self.engines)])
 
     def _result(self) -> dict[str, Node]:
         """What leaves the header pipeline for each frame, by name."""
@@ -103,9 +106,9 @@ class _Builder:
         return made
 
     @staticmethod
-    def _lookups(result: dict[str, Node]) -> list[Node]:
+    def _lookups(roots: list[Node]) -> list[Node]:
         found: dict[Node, None] = {}
-        stack, seen = list(result.values()), set[Node]()
+        stack, seen = roots, set[Node]()
         while stack:
             node = stack.pop()
             if node in seen:
@@ -113,7 +116,7 @@ class _Builder:
             seen.add(node)
             if node.op == "lookup":
                 found[node] = None
-            stack += node.args
+            stack += operands(node)
         return sorted(found, key=lambda node: node.number)
 
     # --- text
@@ -126,6 +129,7 @@ class _Builder:
             *self._intake(),
             *self._pipeline(),
             *self._tables(),
+            *self._registers(),
             *self._join(),
             *self._counters(),
             *self._config(),
@@ -163,7 +167,7 @@ class _Builder:
                  "s_side": concatenation([f"s_axis_{name}" for name in side]), "window": "window",
                  "window_bytes": f"in_{BYTES}", "window_side": "window_side", "window_valid": "window_valid",
                  "store": "stored", "store_valid": "store_valid", "store_level": "store_level",
-                 "leave": "done"},
+                 "leave": "done", "pause": "cell_ask"},
             ),
             *instance(
                 "p4_fifo", "frames", {"WIDTH": 520, "BITS": self.store_bits},
@@ -187,7 +191,7 @@ class _Builder:
         known = {f"in_{name}" for name in (*self.p.sideband_in, FRAME, BYTES)}
         lookups = [
             f"wire {vector(node.width)}{self.w.at(node, self.s.cycle[node])};"
-            for node in self.lookups.values()
+            for node in (*self.lookups.values(), *(each.value for each in self.p.registers))
         ]
         unused = sorted(known | {name for name in self.w.partly if not name[0].isdigit()})
         return [
@@ -246,6 +250,35 @@ class _Builder:
             ]
         return lines
 
+    def _registers(self) -> list[str]:
+        lines: list[str] = []
+        for number_, each in enumerate(self.p.registers):
+            cycle = self.s.cycle[each.value]
+            mine = f"cell_ask && cfg_target == 8'd{number_}"
+            lines += [
+                f"wire cell_taken_{number_};\nwire {vector(each.bits)}cell_{number_};",
+                f"// {each.name}",
+                *instance(
+                    "p4_cells", f"register_{number_}",
+                    {"WIDTH": each.bits, "INDEX": each.index_bits, "CELLS": each.cells},
+                    {"clk": "clk", "rst": "rst", "enter": f"reached[{cycle - LATENCY}]",
+                     "index": self.w.at(each.index, cycle - LATENCY), "value": self.w.at(each.value, cycle),
+                     "write": f"reached[{cycle}] && {self.w.at(each.write, cycle)}",
+                     "data": self.w.at(each.data, cycle), "ask": mine, "ask_write": "cell_write",
+                     "ask_index": f"cfg_slot[{each.index_bits - 1}:0]",
+                     "ask_data": f"cfg_words[{each.bits - 1}:0]", "taken": f"cell_taken_{number_}",
+                     "answer": f"cell_{number_}"},
+                ),
+            ]  # fmt: skip
+        numbers = range(len(self.p.registers))
+        taken = " || ".join(f"cell_taken_{each}" for each in numbers) or "1'b0"
+        padded = (f"{{{number(0, 64 - each.bits)}, cell_{at}}}" if each.bits < 64 else f"cell_{at}"
+                  for at, each in enumerate(self.p.registers))  # fmt: skip
+        value = (
+            " | ".join(f"({{64{{cell_taken_{at}}}}} & {cell})" for at, cell in enumerate(padded)) or "64'd0"
+        )
+        return [*lines, f"assign cell_taken = {taken};", f"assign cell_value = {value};"]
+
     def _join(self) -> list[str]:
         length, names = self.s.length, list(self.result)
         values = [self.w.at(self.result[name], length) for name in names]
@@ -291,7 +324,10 @@ class _Builder:
              "m_side": concatenation([f"m_axis_{name}" for name in out]),
              **{n: f"m_axis_{n[2:]}" for n in ("m_tdata", "m_tkeep", "m_tlast", "m_tvalid", "m_tready")}},
         )  # fmt: skip
-        return [*lines, "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words};"]
+        return [
+            *lines,
+            "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words, cell_write};",
+        ]
 
     def _counters(self) -> list[str]:
         """A counter is taken in a cycle in which no frame may count."""
@@ -320,7 +356,8 @@ class _Builder:
             ports[name.removeprefix("s_axi_")] = name
         ports |= {"set": "cfg_set", "clear": "cfg_clear", "set_default": "cfg_default", "take": "cfg_take",
                   "target": "cfg_target", "slot": "cfg_slot", "words": "cfg_words", "taken": "cfg_taken",
-                  "value": "cfg_value"}  # fmt: skip
+                  "value": "cfg_value", "cell_ask": "cell_ask", "cell_write": "cell_write",
+                  "cell_taken": "cell_taken", "cell_value": "cell_value"}  # fmt: skip
         parameters: dict[str, object] = {
             "WORDS": self.words, "TABLES": len(self.engines), "COUNTERS": len(self.p.counts),
             "DRAIN": self.s.length + 2, "DIGEST": number(int(self.digest(), 16), 32),
@@ -329,22 +366,29 @@ class _Builder:
 
     def declared(self) -> list[str]:
         """Signals that are used in front of where their instance stands."""
-        return ["wire cfg_set, cfg_clear, cfg_default, cfg_take;", "wire [7:0] cfg_target;",
-                "wire [31:0] cfg_slot;",
-                f"wire [{32 * self.words - 1}:0] cfg_words;"]  # fmt: skip
+        return [
+            "wire cell_ask, cell_write, cell_taken;",
+            "wire [63:0] cell_value;",
+            "wire cfg_set, cfg_clear, cfg_default, cfg_take;",
+            "wire [7:0] cfg_target;",
+            "wire [31:0] cfg_slot;",
+            f"wire [{32 * self.words - 1}:0] cfg_words;",
+        ]
 
     # --- what a driver needs
 
     def digest(self) -> str:
         shape = json.dumps(
-            [self._table(each) for each in self.engines] + [self._counter(c) for c in self.p.counts]
+            [self._table(each) for each in self.engines]
+            + [self._counter(each) for each in self.p.counts]
+            + [self._register(each) for each in self.p.registers]
         )
         return hashlib.sha256(shape.encode()).hexdigest()[:8]
 
     @staticmethod
     def _table(engine: Engine) -> dict[str, Any]:
         keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
-        actions = []
+        actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []
         for each in engine.table.actions:
             low, params = 0, []
             for param in reversed(each.action.data):
@@ -369,6 +413,10 @@ class _Builder:
         }  # fmt: skip
 
     @staticmethod
+    def _register(register: Register) -> dict[str, Any]:
+        return {"name": register.name, "cells": register.cells, "bits": register.bits}
+
+    @staticmethod
     def _counter(count: Count) -> dict[str, Any]:
         direct = isinstance(count.counter, ir.Table)
         return {"name": count.counter.name, "direct": direct, "cells": count.cells}
@@ -385,9 +433,9 @@ def module(name: str, pipeline: Pipeline) -> Module:
         "digest": builder.digest(),
         "tables": [builder._table(each) for each in builder.engines],
         "counters": [builder._counter(each) for each in pipeline.counts],
-        "value_set_tables": 0,
-        "registers": [],
-        "cell_words": 1,
+        "value_set_tables": sum(each.is_value_set for each in builder.engines),
+        "registers": [builder._register(each) for each in pipeline.registers],
+        "cell_words": builder.cell_words,
         "sideband_in": pipeline.sideband_in,
         "sideband_out": {side: node.width for side, node in pipeline.sideband_out.items()},
         "cycles": builder.s.length,

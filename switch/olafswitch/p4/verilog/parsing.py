@@ -4,7 +4,7 @@ Nothing in hardware walks through states then: every field has a fixed place in 
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -16,7 +16,7 @@ from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.symbolic import Machine
 from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves, part, under
 
-WINDOW = 192
+WINDOW = 256
 """Bytes of a frame that a program may look at."""
 MAX_PAIRS = 512
 FRAME, BYTES, ERROR = "frame", "bytes", "$error"
@@ -44,15 +44,23 @@ class End:
 class Parsing:
     """Runs a program's parser on a machine; then ``ends`` are all ways out of it."""
 
-    def __init__(self, graph: Graph, block: ir.Block, machine: Machine, errors: list[str]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        block: ir.Block,
+        machine: Machine,
+        errors: list[str],
+        is_member: Callable[[ir.ValueSet, Node, Machine], Node],
+    ) -> None:
         self.g, self.block, self.m, self.errors = graph, block, machine, errors
+        self._is_member = is_member
         self.at = 0
         self.reach = 0
         """Bytes of the frame that are looked at."""
         self._ends: dict[tuple[int, tuple[str, ...]], End] = {}
         self._waiting: list[tuple[int, int, _Key]] = []
         self._entries: dict[_Key, tuple[list[Node], list[Leaves]]] = {}
-        self._states = {state.name: state for state in block.states}
+        self._states = {state.name: state for state in flat(block)}
         self._rank = self._ranks()
         self._outside: tuple[tuple[int, bool], ...] = ()
 
@@ -66,7 +74,7 @@ class Parsing:
         while self._waiting:
             _, _, key = heapq.heappop(self._waiting)
             conditions, envs = self._entries.pop(key)
-            if len(self._rank) * WINDOW < MAX_PAIRS and len(self._ends) > MAX_PAIRS:
+            if len(self._ends) > MAX_PAIRS:
                 raise Refused(self.block.pos, self.block.name, f"more than {MAX_PAIRS} ways through it")
             machine.path = g.any(*conditions)
             machine.env = self.merged(conditions, envs)
@@ -225,9 +233,10 @@ class Parsing:
             return
         subjects = [self.m.scalar(subject) for subject in node.subjects]
         for case in node.cases:
-            if isinstance(case.sets, ir.ValueSet) or any(each.values is not None for each in case.sets):
-                raise Refused(case.pos, "value_set", "is not supported in hardware")
-            test = g.all(*self._tests(case.sets, subjects))
+            if isinstance(case.sets, ir.ValueSet):
+                test = self._is_member(case.sets, g.cat(subjects), self.m)
+            else:
+                test = g.all(*self._tests(case.sets, subjects))
             self._go(case.state, g.all(self.m.path, test))
             self.m.path = g.all(self.m.path, g.invert(test))
         if self.m.path.value != 0:
@@ -237,6 +246,8 @@ class Parsing:
         g = self.g
         for each, subject in zip(sets, subjects, strict=True):
             match = each.match
+            if each.values is not None:
+                yield self._is_member(each.values, subject, self.m)
             if match is None or match.value is None:
                 continue
             low = g.const(match.value, subject.width)
@@ -247,6 +258,50 @@ class Parsing:
                 yield g.binary("eq", g.binary("and", subject, g.const(match.mask, subject.width)), low)
             else:
                 yield g.binary("eq", subject, low)
+
+
+def flat(block: ir.Block) -> list[ir.State]:
+    """A parser's states, with those of the parsers that it applies in the places of the calls."""
+    states: list[ir.State] = []
+    for state in block.states:
+        _split(state, states)
+    return states
+
+
+def _split(state: ir.State, states: list[ir.State]) -> None:
+    statements = state.body.statements
+    for at, each in enumerate(statements):
+        match each:
+            case ir.Do(call=ir.Apply(target=ir.Block(kind="parser") as inner, args=args)):
+                pairs = [
+                    (param, arg) for param, arg in zip(inner.params, args, strict=True)
+                    if not isinstance(t.unwrapped(param.type), t.Extern)
+                ]  # fmt: skip
+                enter = [
+                    ir.Declare(param.local, arg.value if param.direction != "out" else None)
+                    for param, arg in pairs
+                ]
+                leave = [
+                    ir.Assign(arg.value, param.local) for param, arg in pairs
+                    if param.direction in ("out", "inout") and arg.value is not None
+                ]  # fmt: skip
+                prefix, after = f"{state.name}.{at}.", f"{state.name}.{at}"
+                body = ir.Body((*statements[:at], *enter, *inner.variables))
+                states.append(ir.State(state.name, body, ir.Transition(f"{prefix}start", (), ())))
+                states += [_renamed(one, prefix, after) for one in flat(inner)]
+                rest = ir.Body((*leave, *statements[at + 1 :]))
+                _split(ir.State(after, rest, state.transition), states)
+                return
+    states.append(state)
+
+
+def _renamed(state: ir.State, prefix: str, after: str) -> ir.State:
+    def name(target: str) -> str:
+        return after if target == "accept" else target if target == "reject" else prefix + target
+
+    cases = tuple(ir.SelectCase(case.sets, name(case.state), case.pos) for case in state.transition.cases)
+    transition = ir.Transition(name(state.transition.state), state.transition.subjects, cases)
+    return ir.State(prefix + state.name, state.body, transition)
 
 
 def bind(machine: Machine, place: str, value: Leaves) -> None:

@@ -11,11 +11,16 @@ from olafswitch.p4.verilog.deparsing import Deparsing, Edits
 from olafswitch.p4.verilog.externs import CHECKSUM_ERROR, Count, Externs
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.parsing import ERROR, Parsing, bind
+from olafswitch.p4.verilog.registers import Register
 from olafswitch.p4.verilog.symbolic import EXITED, LENGTH, Machine
 from olafswitch.p4.verilog.tables import Engine
 from olafswitch.p4.verilog.values import SIZE_BITS, Leaves, leaves
 
 DROP_PORT = 511
+REPLICATED = 5
+"""v1model's ``instance_type`` of a group's copy."""
+COPY = {"copy": 1, "copy_port": 9, "copy_rid": 16}
+"""What comes with a frame to make one copy of it."""
 SIDEBAND_IN = {"ingress_port": 9, "packet_length": 32, "timestamp": 48}
 """v1model's: what comes with a frame, and its bits; the time is in µs."""
 
@@ -32,6 +37,7 @@ class Pipeline:
     edits: Edits
     tables: list[Engine]
     counts: list[Count]
+    registers: list[Register]
     reach: int
     """Bytes of a frame that are looked at."""
 
@@ -41,11 +47,13 @@ class _Program:
 
     def __init__(self, program: ir.Program, functions: Mapping[str, str]) -> None:
         self.program = program
-        self.externs = Externs(Places(program), functions)
         self.g = Graph()
+        self.externs = Externs(self.g, Places(program), functions)
         self.m = Machine(self.g, self.externs, program.parts["parser"].pos)
         self._values: dict[str, Leaves] = {}
         self.m.env[CHECKSUM_ERROR] = self.g.no
+        registers = [each for each in program.instances if each.type.name == "register"]
+        self.externs.registers.declare(registers, self.m)
 
     def params(self, block: ir.Block) -> dict[str, ir.Parameter]:
         """A block's parameters by what they are: ``headers``, ``metadata``, ``standard``."""
@@ -74,7 +82,8 @@ class _Program:
         """Run the parser; ``self.ends`` are the ways in which it ends."""
         block = self.program.parts["parser"]
         self.enter(block)
-        parsing = Parsing(self.g, block, self.m, list(self.program.errors))
+        is_member = self.externs.tables.is_member
+        parsing = Parsing(self.g, block, self.m, list(self.program.errors), is_member)
         self.externs.parsing = parsing
         self.ends = parsing.run()
         self.externs.parsing = None
@@ -88,21 +97,32 @@ class _Program:
         self.m.control(block)
         self.leave(block)
 
-    def finish(self, sideband_in: dict[str, int], out: dict[str, Node], drop: Node) -> Pipeline:
+    def refuse_registers(self, egress: ir.Block) -> None:
+        """Each copy passes through ingress again: what that does to a register would be done again, too."""
+        for register in self.externs.registers.used:
+            if register.accesses:
+                why = (
+                    f"each copy of a frame passes through ingress again, which uses register {register.name}"
+                )
+                raise Refused(egress.pos, "mcast_grp", why)
+
+    def finish(
+        self, sideband_in: dict[str, int], out: dict[str, Node], drop: Node, as_it_came: Node | None = None
+    ) -> Pipeline:
         pos = self.program.parts["deparser"].pos
         edits = Deparsing(self.g, self.ends, self.externs.emitted, pos).edits
+        if as_it_came is not None:
+            edits.only(self.g, self.g.invert(as_it_came))
         counts = list(self.externs.counts.values())
         return Pipeline(
-            self.g, sideband_in, out, drop, edits, self.externs.tables.engines, counts, self.reach
-        )
+            self.g, sideband_in, out, drop, edits, self.externs.tables.engines, counts,
+            self.externs.registers.finish(self.m), self.reach,
+        )  # fmt: skip
 
 
 def pipeline(program: ir.Program, functions: Mapping[str, str] | None = None) -> Pipeline:
     """The program as nodes. Raises Refused, with the place, at what is outside of the subset."""
     made = _Program(program, functions or {})
-    if program.instances and any(i.type.name == "register" for i in program.instances):
-        register = next(i for i in program.instances if i.type.name == "register")
-        raise Refused(register.pos, register.name, "registers are not supported in hardware yet")
     return _xsa(made) if program.architecture == "xsa" else _v1model(made)
 
 
@@ -130,7 +150,8 @@ def _xsa(p: _Program) -> Pipeline:
 
 
 def _v1model(p: _Program) -> Pipeline:
-    """One frame to one port: what goes to a group leaves with its number and is copied behind the module."""
+    """One frame to one port. What goes to a group leaves as it came, with the group's number: what is behind
+    the module sends it in again for each copy, for egress, with ``copy`` and the copy's port and instance."""
     g, program = p.g, p.program
     given = {name: g.input(name, bits) for name, bits in SIDEBAND_IN.items()}
     standard = p.default(program.standard)
@@ -147,26 +168,38 @@ def _v1model(p: _Program) -> Pipeline:
     p.run("ingress")
     standard = p.get("standard")
     group, port = standard[".mcast_grp"], standard[".egress_spec"]
+    dropped = g.all(g.equal(group, 0), g.equal(port, DROP_PORT))
+    sideband_in, out = dict(SIDEBAND_IN), {"mcast_grp": group}
+    as_it_came, rid, kind = g.no, g.const(0, 16), g.const(0, 32)
     egress = program.parts["egress"]
     if group.value != 0 and (egress.body.statements or egress.variables):
-        why = "a frame's copies are made behind the module, so a program with multicast has no egress there"
-        raise Refused(egress.pos, "mcast_grp", why)
-    dropped = g.all(g.equal(group, 0), g.equal(port, DROP_PORT))
+        p.refuse_registers(egress)
+        copy, to, rid = (g.input(name, bits) for name, bits in COPY.items())
+        first = g.invert(copy)
+        for count in p.externs.counts.values():
+            count.condition = g.all(count.condition, first)
+        as_it_came, dropped = g.all(first, g.nonzero(group)), g.all(first, dropped)
+        port, kind = g.mux(copy, to, port), g.mux(copy, g.const(REPLICATED, 32), kind)
+        rid = g.mux(copy, rid, g.const(0, 16))
+        sideband_in |= COPY
+        out = {"mcast_grp": g.mux(copy, g.const(0, 16), group), "ingress_port": given["ingress_port"],
+               "timestamp": given["timestamp"]}  # fmt: skip
     now = g.resize(given["timestamp"], 32)
     standard |= {
         ".egress_port": port,
-        ".egress_rid": g.const(0, 16),
-        ".instance_type": g.const(0, 32),
+        ".egress_rid": rid,
+        ".instance_type": kind,
         ".egress_spec": g.const(0, 9),
         ".packet_length": g.resize(p.m.env[LENGTH], SIZE_BITS),
         ".egress_global_timestamp": given["timestamp"],
         ".enq_timestamp": now,
     }
     p.put("standard", standard)
-    p.m.path = g.invert(dropped)
+    p.m.path = g.all(g.invert(dropped), g.invert(as_it_came))
     p.run("egress")
-    dropped = g.any(dropped, g.equal(p.get("standard")[".egress_spec"], DROP_PORT))
+    refused = g.all(g.invert(as_it_came), g.equal(p.get("standard")[".egress_spec"], DROP_PORT))
+    dropped = g.any(dropped, refused)
     p.m.path = g.yes
     p.run("compute")
     p.run("deparser")
-    return p.finish(dict(SIDEBAND_IN), {"egress_port": port, "mcast_grp": group}, dropped)
+    return p.finish(sideband_in, {"egress_port": port, **out}, dropped, as_it_came)

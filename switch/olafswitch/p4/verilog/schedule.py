@@ -1,9 +1,11 @@
 """Which cycle each value is calculated in: as early as its operands allow, within a cycle's levels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil, log
 
+from olafswitch.p4.verilog import registers
 from olafswitch.p4.verilog.graph import Node
+from olafswitch.p4.verilog.registers import Register
 
 LIMIT = 6.0
 """Levels of logic in one cycle, as estimated here; a mapped design's may be up to twice as many."""
@@ -43,22 +45,38 @@ def levels(node: Node) -> float:
 
 
 class Schedule:
-    """``cycle`` of every node that the ``outputs`` need; they are used in cycle ``length``."""
+    """``cycle`` of every node that the ``outputs`` and registers need; outputs are used in cycle ``length``.
 
-    def __init__(self, outputs: Iterable[Node]) -> None:
+    Raises Refused where what is stored in a register is not calculated in one cycle.
+    """
+
+    def __init__(self, outputs: Iterable[Node], cells: Sequence[Register] = ()) -> None:
         self.cycle: dict[Node, int] = {}
         self._level: dict[Node, float] = {}
         self.order: list[Node] = []
         """Each node after those that it needs."""
         wanted = list(outputs)
-        for node in wanted:
+        between = {each: registers.frontier(each) for each in cells}
+        self._needed = {each.value: (each.index, *needed) for each, (_, needed) in between.items()}
+        for node in (*wanted, *(node for each in cells for node in (each.value, each.data, each.write))):
             self._visit(node)
-        self.length = max((self.cycle[node] for node in wanted), default=0)
+        for each, (nodes, _) in between.items():
+            if any(self.cycle[n] > self.cycle[each.value] or self._level[n] > LIMIT - 1 for n in nodes):
+                raise registers.too_deep(each, nodes)
+        self.length = max((self.cycle[node] for node in (*wanted, *(c.value for c in cells))), default=0)
         self.last = dict(self.cycle)
         """The last cycle in which each is used."""
         for node in self.order:
             for arg in node.args:
                 self.last[arg] = max(self.last[arg], self.cycle[node] - self._wait(node))
+        for each in cells:
+            cycle = self.cycle[each.value]
+            for node, used in (
+                (each.index, cycle - registers.LATENCY),
+                (each.data, cycle),
+                (each.write, cycle),
+            ):
+                self.last[node] = max(self.last[node], used)
         for node in wanted:
             self.last[node] = self.length
 
@@ -71,7 +89,7 @@ class Schedule:
         stack = [root]
         while stack:
             node = stack[-1]
-            missing = [arg for arg in node.args if arg not in self.cycle]
+            missing = [arg for arg in self._needed.get(node, node.args) if arg not in self.cycle]
             if missing:
                 stack += missing
                 continue
@@ -79,7 +97,18 @@ class Schedule:
             if node not in self.cycle:
                 self._put(node)
 
+    def _put_cell(self, node: Node) -> None:
+        """What is stored is calculated in the cycle of ``node`` alone: all else of it is there before."""
+        index, *others = self._needed[node]
+        cycle = self.cycle[index] + (self._level[index] > LIMIT - 2) + registers.LATENCY
+        cycle = max([cycle, *(self.cycle[each] + (self._level[each] > 0) for each in others)])
+        self.cycle[node], self._level[node] = cycle, 0.0
+        self.order.append(node)
+
     def _put(self, node: Node) -> None:
+        if node.op == "cell":
+            self._put_cell(node)
+            return
         args = [arg for arg in node.args if arg.op != "const"]
         cycle = max((self.cycle[arg] for arg in args), default=0)
         level = max((self._level[arg] for arg in args if self.cycle[arg] == cycle), default=0.0)

@@ -21,6 +21,11 @@ EXITED, LENGTH = "$exited", "$length"
 """Places of the machine's own: whether ``exit`` was reached; what v1model counts as the packet's length."""
 
 
+def exclude(a: tuple[tuple[int, bool], ...], b: tuple[tuple[int, bool], ...]) -> bool:
+    """Whether places in the program with these sides of branches exclude each other."""
+    return any(number == other and side != way for number, side in a for other, way in b)
+
+
 class Surroundings(Protocol):
     """What the machine asks of the architecture and the tables."""
 

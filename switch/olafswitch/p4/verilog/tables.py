@@ -43,6 +43,7 @@ class Engine:
     row_bits: int
     small: int
     """Entries in registers."""
+    is_value_set: bool = False
 
     @property
     def key_bits(self) -> int:
@@ -90,9 +91,7 @@ def _ways(size: int) -> tuple[int, int]:
     return ways, bits
 
 
-def engine(table: ir.Table) -> Engine:
-    """What looks a table up; raises Refused where nothing here can."""
-    kinds = {key.kind for key in table.match_keys}
+def _keys(table: ir.Table) -> tuple[Key, ...]:
     keys: list[Key] = []
     low = sum(t.key_width(key.value.type) or 0 for key in table.match_keys)
     for key in table.match_keys:
@@ -101,6 +100,13 @@ def engine(table: ir.Table) -> Engine:
         if key.kind == "range" and bits > RANGE_BITS:
             raise Refused(key.pos, "range key", f"wider than {RANGE_BITS} bits is not supported in hardware")
         keys.append(Key(key.name, key.kind, bits, low))
+    return tuple(keys)
+
+
+def engine(table: ir.Table) -> Engine:
+    """What looks a table up; raises Refused where nothing here can."""
+    kinds = {key.kind for key in table.match_keys}
+    keys = _keys(table)
     if table.profile is not None:
         raise Refused(table.pos, table.name, "action profiles and selectors are not supported in hardware")
     if table.meter is not None:
@@ -108,16 +114,16 @@ def engine(table: ir.Table) -> Engine:
     if table.idle_timeout:
         raise Refused(table.pos, table.name, "idle timeouts are not supported in hardware")
     data = max((sum(width(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
-    made = (table, "none", tuple(keys), data)
+    made = (table, "none", keys, data)
     size = max(table.size, len(table.entries), 1)
     if not keys:
         return Engine(*made, 0, 0, 0)
     if size <= SMALL or kinds & {"ternary", "range", "optional"}:
-        return Engine(table, "ternary", tuple(keys), data, 0, 0, min(size, SMALL))
+        return Engine(table, "ternary", keys, data, 0, 0, min(size, SMALL))
     ways, rows = _ways(size)
     if "lpm" in kinds:
-        return Engine(table, "lpm", tuple(keys), data, ways, rows, SMALL)
-    return Engine(table, "exact", tuple(keys), data, ways, rows, 0)
+        return Engine(table, "lpm", keys, data, ways, rows, SMALL)
+    return Engine(table, "exact", keys, data, ways, rows, 0)
 
 
 class Tables:
@@ -153,6 +159,18 @@ class Tables:
             self._count(table, slot, g.all(machine.path, hit), machine)
         self._actions(made, action, data, machine)
         return {"": {"hit": hit, "miss": g.invert(hit)}.get(node.part, action)}
+
+    def is_member(self, values: ir.ValueSet, key: Node, machine: Machine) -> Node:
+        """Whether a key is in a parser's value set; each place where one is looked up has its members."""
+        table = ir.Table(
+            values.name, values.cpp, values.keys, (), 0, (), True, (), False, values.size, None, None, None,
+            False, values.annotations, values.pos,
+        )  # fmt: skip
+        keys, data = _keys(table), 0
+        made = Engine(table, "ternary", keys, data, 0, 0, max(1, min(values.size, SMALL)), is_value_set=True)
+        self.engines.append(made)
+        result = machine.g.node("lookup", made.result_bits, [key], made)
+        return machine.g.slice(result, made.result_bits - 1, 1)
 
     def _actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
         """The entry's action, each in a branch of its own."""

@@ -45,7 +45,7 @@ class Writer:
 
     def _node(self, node: Node) -> None:
         name = self.at(node, self._s.cycle[node])
-        if node.op == "lookup":
+        if node.op in ("lookup", "cell"):
             self.partly.add(name)
         elif node.op != "input":
             self.wires.append(f"wire {vector(node.width)}{name} = {self._expression(node)};")

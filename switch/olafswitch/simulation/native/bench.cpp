@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ports.h"  // generated: the model's class as Model, and OLAF_BENCH_PORTS(port)
+#include "model.h"
 #include "verilated.h"
 #ifdef OLAF_BENCH_TRACE
 #include "verilated_vcd_c.h"
@@ -197,7 +197,7 @@ struct Axil {
 
 struct bench {
     VerilatedContext context;
-    std::unique_ptr<Model> model;
+    std::unique_ptr<BenchModel> model;
     std::map<std::string, Port> ports;
     std::vector<Clock> clocks;
     std::vector<std::unique_ptr<Stream>> streams;
@@ -265,19 +265,19 @@ bench *bench_new(uint64_t seed) {
 #ifdef OLAF_BENCH_TRACE
     made->context.traceEverOn(true);
 #endif
-    made->model = std::make_unique<Model>(&made->context, "top");
-    Model *model = made->model.get();
-#define OLAF_BENCH_PORT(name, width) \
-    made->ports[#name] = Port{reinterpret_cast<uint8_t *>(&model->name), width};
-    OLAF_BENCH_PORTS
-#undef OLAF_BENCH_PORT
+    made->model.reset(bench_model(&made->context));
+    made->model->ports(
+        [](void *to, const char *name, uint8_t *at, unsigned bits) {
+            static_cast<bench *>(to)->ports[name] = Port{at, bits};
+        },
+        made);
     for (auto &port : made->ports) memset(port.second.at, 0, (port.second.bits + 7) / 8);
     return made;
 }
 
 int bench_trace(bench *b, const char *path) {
 #ifdef OLAF_BENCH_TRACE
-    b->model->trace(&b->waves, 99);
+    b->model->trace(&b->waves);
     b->waves.open(path);
     return b->waves.isOpen();
 #else
@@ -294,7 +294,7 @@ void bench_free(bench *b) {
     delete b;
 }
 
-void *bench_model(bench *b) { return b->model.get(); }
+void *bench_verilated(bench *b) { return b->model->verilated(); }
 
 int bench_clock(bench *b, const char *port, unsigned period) {
     b->clocks.push_back(Clock{b->slice(port), period, period, 0});

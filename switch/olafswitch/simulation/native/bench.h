@@ -32,7 +32,7 @@ bench *bench_new(uint64_t seed);
 // Writes waveforms to a VCD file from now on; 0 when it cannot, or the model was built without.
 int bench_trace(bench *, const char *path);
 void bench_free(bench *);
-void *bench_model(bench *);  // as Verilator made it
+void *bench_verilated(bench *);  // as Verilator made it
 int bench_clock(bench *, const char *port, unsigned period);
 int bench_source(bench *, bench_stream);
 int bench_sink(bench *, bench_stream);

@@ -3,7 +3,7 @@
 //   0x00 id  0x04 version  0x08 digest  0x0C counters, tables  0x10 target  0x14 slot  0x18 command
 // A command with bit 3 is done for `slot` and every slot below it, one a cycle; it is answered at once, and
 // `command` reads 1 until it is done.
-//   0x20 0x24 what a counter held  0x40 … the entry's words: what it does, its key, its mask
+//   0x20 0x24 what a counter or a register's cell held  0x40 … the entry's words: what it does, its key, its mask
 `default_nettype none
 module p4_config #(
     parameter WORDS = 1,              // of the longest entry
@@ -39,7 +39,11 @@ module p4_config #(
     output reg  [31:0]         slot,
     output wire [32*WORDS-1:0] words,
     input  wire                taken,
-    input  wire [63:0]         value
+    input  wire [63:0]         value,
+    output reg                 cell_ask,       // a register's; until `cell_taken`
+    output reg                 cell_write,
+    input  wire                cell_taken,
+    input  wire [63:0]         cell_value
 );
     localparam [31:0] ID = 32'h50345254, VERSION = 32'd1;
     reg [31:0] word [0:WORDS-1];
@@ -66,8 +70,11 @@ module p4_config #(
     integer i;
     always @(posedge clk) begin
         command <= sweeping ? command : 4'b0000;
-        if (sweeping) slot <= slot - 32'd1;
-        if (sweeping && slot == 32'd1) sweeping <= 1'b0;
+        if (sweeping && (!cell_ask || cell_taken)) begin
+            slot <= slot - 32'd1;
+            if (slot == 32'd1) sweeping <= 1'b0;
+        end
+        if (cell_taken && !sweeping) cell_ask <= 1'b0;
         if (awvalid && awready) {have_address, address} <= {1'b1, awaddr};
         if (wvalid && wready) {have_data, data} <= {1'b1, wdata};
         if (bready) bvalid <= 1'b0;
@@ -80,6 +87,8 @@ module p4_config #(
             if (address == 12'h018) begin
                 command <= {data[2:0] == 3'd4, data[2:0] == 3'd3, data[2:0] == 3'd2,
                             data[2:0] == 3'd1};
+                cell_ask <= data[2:0] == 3'd5 || data[2:0] == 3'd6;
+                cell_write <= data[2:0] == 3'd6;
                 sweeping <= data[3] && slot != 32'd0;
                 swept <= data[3];
                 waiting <= 1'b1;
@@ -87,7 +96,7 @@ module p4_config #(
                 bvalid <= data[3];
             end else bvalid <= 1'b1;
         end
-        if (waiting && !sweeping) begin
+        if (waiting && !sweeping && !cell_ask) begin
             left <= left - 8'd1;
             if (left == 8'd0) begin
                 waiting <= 1'b0;
@@ -95,6 +104,7 @@ module p4_config #(
             end
         end
         if (taken) held <= value;
+        if (cell_taken) held <= cell_value;
         if (rready) rvalid <= 1'b0;
         if (arvalid && arready) begin
             rvalid <= 1'b1;
@@ -112,7 +122,7 @@ module p4_config #(
             endcase
         end
         if (rst) begin
-            {command, bvalid, rvalid, waiting, sweeping, have_address, have_data} <= 10'd0;
+            {command, bvalid, rvalid, waiting, sweeping, have_address, have_data, cell_ask} <= 11'd0;
             left <= 8'd0;
         end
     end

@@ -21,6 +21,7 @@ module p4_intake #(
     output reg  [SIDE-1:0]       window_side,
     output reg                   window_valid,
 
+    input  wire                  pause,        // take nothing
     output wire [519:0]          store,        // last, bytes (1 … 64), data
     output wire                  store_valid,
     input  wire [STORE_BITS:0]   store_level,
@@ -51,7 +52,7 @@ module p4_intake #(
     reg            last2, valid2, first2;
     reg [SIDE-1:0] side2;
     always @(posedge clk) begin
-        space <= !rst && store_level < (1 << STORE_BITS) - 6;
+        space <= !rst && !pause && store_level < (1 << STORE_BITS) - 6;
         if (rst) first <= 1'b1;
         else if (take) first <= s_tlast;
         data <= s_tdata;

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from olaflab.pipeline.programs.equality import compare_text
+from olaflab.pipeline.programs.generator import FRAME_BYTES, Generator, expected
 from olafswitch.p4.compiler import compile_text, p4info_of
 from olafswitch.p4.p4info.describe import as_text
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.ports.pcap import PcapReader, PcapWriter
-from tests.p4.random_programs import FRAME_BYTES, Generator, expected
 
 SECONDS = 60
 MISSING = [tool for tool in ("p4c-bm2-ss", "simple_switch", "unshare") if not shutil.which(tool)]
@@ -46,6 +47,12 @@ def test_a_mistake_anywhere_is_refused(seed: int) -> None:
     p4info_of(preprocess_text(right, "case.p4"), "case.p4")
     with pytest.raises(Refused):
         p4info_of(preprocess_text(wrong, "case.p4"), "case.p4")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_program_is_the_same_in_verilog(seed: int) -> None:
+    text, _ = Generator(seed).program()
+    assert compare_text(preprocess_text(text, "case.p4"), 200).left > 100
 
 
 def _p4c(folder: Path, text: str) -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.verilog.parsing import flat
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Match, Optional, Range, Ternary
 from olafswitch.p4runtime.program import Scope
 
@@ -27,7 +28,7 @@ class Walks:
         self._r = r
         self._ahead: dict[tuple[int, int], int] = {}
         """What a state looked ahead for, by place and bits."""
-        self._states = {state.name: state for state in program.parts["parser"].states}
+        self._states = {state.name: state for state in flat(program.parts["parser"])}
 
     def frame(self) -> bytes:
         """A frame; some are cut, or random altogether."""
@@ -42,7 +43,7 @@ class Walks:
             name = self._state(self._states[name], data)
         data += r.randbytes(r.choice((0, 0, 1, 10, 46, 64, 130)))
         if r.random() < 0.1:
-            data = data[: r.randrange(1, len(data) + 1)]
+            data = data[: r.randrange(len(data) + 1)]
         return bytes(data) or b"\0"
 
     def _state(self, state: ir.State, data: bytearray) -> str:
@@ -107,6 +108,14 @@ def fill(
             action = r.choice(usable)
             params = tuple(pool(r, param.bits) for param in info.actions[action.id].params)
             add(table.id, key, number + 1 if table.has_priority else 0, ActionCall(action.id, params))
+
+
+def members(value_set: Any, r: random.Random, most: int = 4) -> list[Key]:
+    """Members for a parser's value set."""
+    wanted = range(min(value_set.size, most))
+    return list(
+        dict.fromkeys(tuple(_match(f.kind.name, f.bits, r) for f in value_set.fields) for _ in wanted)
+    )
 
 
 def _match(kind: str, bits: int, r: random.Random) -> Match:
