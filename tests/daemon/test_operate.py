@@ -185,6 +185,7 @@ def test_health_and_readiness_over_http_and_grpc(
             assert check(b"") == b"\x08\x02"  # NOT_SERVING
             assert get(web.address, "/healthz")[0] == 200
             assert get(web.address, "/other")[0] == 404
+            assert b"Which attacks are answered" in get(web.address, "/threats")[1]
             assert b"olaf_ready" in get(web.address, "/metrics")[1]
     finally:
         pair.unreachable = False
@@ -236,8 +237,12 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
         patch.setattr(sys, "argv", ["olafctl", "top", "--once"])
         with pytest.raises(SystemExit) as ended:
             main.main()
-    text = capsys.readouterr().out
-    assert ended.value.code == 0
+        text = capsys.readouterr().out
+        assert ended.value.code == 0
+        patch.setattr(sys, "argv", ["olafctl", "top", "--web", "0"])
+        with pytest.raises(SystemExit):
+            main.main()
+        assert "a daemon keeps it (start the daemon with --web" in capsys.readouterr().err
     assert re.search(r"lab: ready", text)
     assert re.search(r"red +1 +\w+ .* 12\.5 +2\.5 ≤ 6", text)
     assert re.search(r"w1 +red +3 +4 +25% +1 +1\.50 +2\.0", text)

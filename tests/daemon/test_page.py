@@ -36,6 +36,8 @@ LOADED = "!document.querySelector('main').hidden && !!document.querySelector('sv
 REGISTERS = """Object.fromEntries([...document.querySelectorAll('dd[data-register]')]
     .map(each => [each.dataset.register, Number(each.textContent)]))"""
 
+FRAMES = 600
+"""Of 3,600 looks in HOUR, those that are laid out."""
 HOUR = """async shown => {
     const {show} = await import('/page.js');
     for (let second = 0; second < 3600; second++) {
@@ -43,7 +45,7 @@ HOUR = """async shown => {
         for (const name in shown.engines.engine.registers) shown.engines.engine.registers[name]++;
         shown.drawing = shown.drawing.replace(/\\d+ of 8/, second % 9 + ' of 8');
         show({time: String(second), deployments: [shown], audit: []});
-        document.body.offsetHeight;
+        if (second % 6 === 0) document.body.offsetHeight;
         if (second % 50 === 0) await new Promise(done => setTimeout(done));
     }
 }"""
@@ -101,7 +103,7 @@ def test_values_are_those_of_status_while_traffic_flows(stands: Kept, browser: T
         assert "last heard" in browser.run("document.querySelector('.card summary').textContent")
         _shoot(browser, stands)
         ended.set()
-        await_(browser, f"({REGISTERS}).occupancy === 0")
+        await_(browser, f"({REGISTERS}).occupancy + ({REGISTERS}).active_clusters === 0")
     registers = status(stands.store)["queues"]["engine"]["registers"]
     await_(browser, f"({REGISTERS}).out_updates === {registers['out_updates']}")
     cycles = {"cycle": browser.run(REGISTERS)["cycle"]}  # since each reading
@@ -211,7 +213,7 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
         browser.ask("Performance.enable", timeDomain="threadTicks")
         before = _metric(browser, "TaskDuration")
         browser.run(f"({HOUR})({json.dumps(shown)})")
-        assert (_metric(browser, "TaskDuration") - before) / 3600 < 0.1
+        assert (_metric(browser, "TaskDuration") - before) / FRAMES < 0.1
         assert browser.run("document.querySelectorAll('.card').length") == 100
         # 0.25 s is half as high as the objective.
         lines = "['age', 'bound'].map(each => document.querySelector(`.card path.${each}`).getAttribute('d'))"
