@@ -131,12 +131,11 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
     from olaflab.papers.olaf import congestion
     from olaflab.papers.olaf.lab import Run
 
-    queues, plans = [], []
+    queues = []
 
     class Twin:
         def train(self, queue: Any, plan: Any) -> Run:
             queues.append(queue)
-            plans.append(plan)
             rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
             return Run(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
 
