@@ -83,7 +83,7 @@ def run(work: Path, *command: str, check: bool = True) -> str:
 
 @pytest.mark.parametrize(
     "name, depth",
-    [("arbiter", 12), ("config", 18), ("decoder", 30), ("join", 14), ("replicator", 24), ("results", 20)],
+    [("arbiter", 12), ("config", 18), ("decoder", 30), ("join", 12), ("replicator", 24), ("results", 20)],
 )
 def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
     output = check(name, depth, tmp_path)
@@ -97,8 +97,8 @@ def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
         ("decoder", 30, "olaf_box_decoder", "if (answered || late)", "if (answered)"),
         ("config", 18, "p4_config", "if (left == 8'd0)", "if (left <= 8'd2)"),
         ("config", 18, "p4_config", "if (sweeping) slot <=", "slot <="),
-        ("join", 14, "p4_join", "free || drop || skip", "free || drop"),
-        ("join", 14, "p4_join", "if (next) over <= 1'b0;", ""),
+        ("join", 12, "p4_join", "if (free) m_tvalid <=", "m_tvalid <="),
+        ("join", 12, "p4_join", "if (next) over <= 1'b0;", ""),
         ("results", 20, "p4_credits", "(1 << BITS) - 1", "(1 << BITS) + 2"),
         ("replicator", 24, "olaf_box_replicator", "sending <= !read_last", "sending <= !last"),
         ("replicator", 24, "olaf_box_slice", "second ? waiting : s_beat", "s_beat"),
