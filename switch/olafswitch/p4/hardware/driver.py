@@ -29,6 +29,7 @@ class Table:
         self.params_bits: int = about["action_low"]
         self._full = (1 << self.key_bits) - 1
         self._first_small = about["ways"] << about["row_bits"]
+        self.actions: list[str] = [each["name"] for each in about["actions"]]
         self.declared: Sequence[Mapping[str, Any]] = about["entries"]
         """The program's own entries."""
         self._counter: int | None = None
@@ -51,9 +52,8 @@ class Table:
     def action(self, names: Sequence[str]) -> int:
         """The number of the action that has one of ``names``. Raises OlafError."""
         for name in names:
-            for number, action in enumerate(self._about["actions"]):
-                if action["name"] == name:
-                    return number
+            if name in self.actions:
+                return self.actions.index(name)
         raise OlafError(Problem(f"the module has no action {names[0]}", f"table {self.name}"))
 
     def reset(self) -> None:

@@ -326,7 +326,8 @@ class _Builder:
         )  # fmt: skip
         return [
             *lines,
-            "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words, cell_write};",
+            "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words, cell_write,",
+            "    cfg_set, cfg_clear, cfg_default, cfg_target};",
         ]
 
     def _counters(self) -> list[str]:
