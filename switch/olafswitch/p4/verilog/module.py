@@ -440,6 +440,7 @@ def module(name: str, pipeline: Pipeline) -> Module:
         "sideband_in": pipeline.sideband_in,
         "sideband_out": {side: node.width for side, node in pipeline.sideband_out.items()},
         "cycles": builder.s.length,
+        "carried_bits": builder.s.carried,
         "window": BEAT * builder.beats,
         "shifts": [list(each) for each in pipeline.edits.shifts],
         "written": sorted(pipeline.edits.changed),
