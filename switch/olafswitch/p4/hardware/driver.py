@@ -229,9 +229,11 @@ class Driver:
         raise OlafError(Problem(f"the module has no table {names[0]}"))
 
     def reset_tables(self) -> None:
-        """Remove every entry of every table, and every member of a value set."""
+        """Remove every entry of every table and every member of a value set; zero every register."""
         for table in (*self.tables.values(), *(each for sets in self.value_sets.values() for each in sets)):
             table.reset()
+        for register, cells in enumerate(self._register_cells):
+            self.command(WRITE_CELL | SWEEP, register, cells - 1, (0, 0)[: self._cell_words])
 
     def register(self, names: Sequence[str]) -> int:
         """The number of the register that has one of ``names``. Raises OlafError when it does not exist."""
@@ -249,12 +251,6 @@ class Driver:
     def write_cell(self, register: int, index: int, value: int) -> None:
         """Write a register's cell between two frames."""
         self.command(WRITE_CELL, register, index, (value & 0xFFFFFFFF, value >> 32)[: self._cell_words])
-
-    def reset_register(self, register: int) -> None:
-        """Write zero to every cell."""
-        with self.lock:
-            last = self._register_cells[register] - 1
-            self.command(WRITE_CELL | SWEEP, register, last, (0, 0)[: self._cell_words])
 
     def counter(self, names: Sequence[str]) -> int:
         """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""
