@@ -12,11 +12,11 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits
 from olafctl.wire.layouts import CPU_PORT, Kind
 from olaflab.pipeline.programs.equality import compare
-from olafswitch.p4.compiler import compile_program
+from olafswitch.p4.compiler import compile_program, p4info_of
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
-from olafswitch.p4runtime.dataplane import ActionCall, Key, Lpm
+from olafswitch.p4runtime.dataplane import ActionCall, Key, Lpm, Ternary
 from olafswitch.p4runtime.program import Program
 from tests.p4.switches import PROGRAMS
 from tests.p4src.frames import (
@@ -179,3 +179,41 @@ def test_a_reset_empties_tables_and_counters() -> None:
     [unknown] = made.received()
     assert not unknown.user[0] >> FIELDS[-1].low & 1 << 4
     assert made.counter(workers, 3).packets == 0
+
+
+def test_a_register_is_written_read_and_reset_by_a_driver() -> None:
+    text = preprocess(PROGRAMS / "stateful.p4", (), {})
+    info = Program(p4info_of(text, "stateful.p4"))
+    made = SimulatedSwitch.of_text(text, info, quick=True)
+    try:
+        ids = {each.name.rpartition(".")[2]: each.id for each in info.registers.values()}
+        made.set_register(ids["totals"], 3, 0xFFFFFFF0)
+        frame = bytes([1, 3, 0, 0x21])
+        assert made.process(0, frame) == [(1, frame + (0x11).to_bytes(4, "big") + bytes(2))]
+        assert [made.register(ids["totals"], index) for index in range(5)] == [0, 0, 0, 0x11, 0]
+        assert made.register(ids["flags"], 0x21) == 1
+        assert made.register(ids["lasts"], 1) == 0x21
+        made.driver.reset_tables()
+        assert made.register(ids["totals"], 3) == made.register(ids["flags"], 0x21) == 0
+    finally:
+        made.close()
+
+
+def test_what_an_entry_counted_moves_with_it() -> None:
+    text = preprocess(PROGRAMS / "counted.p4", (), {})
+    info = Program(p4info_of(text, "counted.p4"))
+    made = SimulatedSwitch.of_text(text, info, quick=True)
+    try:
+        [table] = info.tables.values()
+        [send] = [each for each in table.actions.values() if each.name.endswith("send")]
+        call = ActionCall(send.id, (3,))
+        made.insert(table.id, (Ternary(1, 0xFF),), 1, call)
+        made.process(0, bytes([1, 9]))
+        for priority in range(2, 9):  # each goes in front of the first
+            made.insert(table.id, (Ternary(priority, 0xFF),), priority, call)
+            assert made.process(0, bytes([1, 9])) == [(3, bytes([1, 9]))]
+        counted = made.direct_counter(table.id, (Ternary(1, 0xFF),), 1)
+        assert (counted.packets, counted.bytes) == (8, 16)
+        assert made.direct_counter(table.id, (Ternary(5, 0xFF),), 5).packets == 0
+    finally:
+        made.close()

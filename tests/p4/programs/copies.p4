@@ -10,9 +10,13 @@ parser MyParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
 control MyVerify(inout headers_t hdr, inout metadata_t meta) { apply { } }
 control MyIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t s) {
     counter(16, CounterType.packets_and_bytes) came;
+    table known {
+        key = { hdr.key.group : exact; }
+        actions = { NoAction; }
+    }
     apply {
         came.count((bit<32>) hdr.key.group[3:0]);
-        hdr.key.mark = hdr.key.mark + 1;
+        hdr.key.mark = hdr.key.mark == 4 ? (known.apply().hit ? 8w1 : 8w2) : hdr.key.mark + 1;
         s.mcast_grp = (bit<16>) hdr.key.group;
         s.egress_spec = s.ingress_port;
     }

@@ -21,13 +21,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @json_option("Print frames, cycles and the first difference as JSON.")
 def command(
     folder: Path, stf_file: Path | None, ports: tuple[str, ...], trace: Path | None, as_json: bool
-) -> int:
+) -> None:
     """Simulate the v1model program that `compile --verilog` wrote to FOLDER.
 
     Runs the STF file first, if one is given, then the frames of the pcap files. Exit code 1 when something
     else leaves than the STF file expects, 3 without Verilator or a C++ compiler.
     """
-    from olafswitch.errors import BadInput, Problem
+    from olafswitch.errors import EXIT_FAILED, BadInput, Problem
     from olafswitch.p4.hardware.simulated import SimulatedSwitch
     from olafswitch.p4.stf.commands import Unreadable
     from olafswitch.p4.stf.play import play
@@ -90,4 +90,5 @@ def command(
         lines.append(f"wrote {trace}")
     document = {"frames_in": len(frames), "frames_out": len(sent), "cycles": cycles, "difference": difference}
     show(document, "\n".join(lines), as_json)
-    return 1 if difference else 0
+    if difference:
+        raise SystemExit(EXIT_FAILED)

@@ -29,6 +29,7 @@ class Table:
         self.params_bits: int = about["action_low"]
         self._full = (1 << self.key_bits) - 1
         self._first_small = about["ways"] << about["row_bits"]
+        self.actions: list[str] = [each["name"] for each in about["actions"]]
         self.declared: Sequence[Mapping[str, Any]] = about["entries"]
         """The program's own entries."""
         self._counter: int | None = None
@@ -51,9 +52,8 @@ class Table:
     def action(self, names: Sequence[str]) -> int:
         """The number of the action that has one of ``names``. Raises OlafError."""
         for name in names:
-            for number, action in enumerate(self._about["actions"]):
-                if action["name"] == name:
-                    return number
+            if name in self.actions:
+                return self.actions.index(name)
         raise OlafError(Problem(f"the module has no action {names[0]}", f"table {self.name}"))
 
     def reset(self) -> None:
@@ -229,9 +229,11 @@ class Driver:
         raise OlafError(Problem(f"the module has no table {names[0]}"))
 
     def reset_tables(self) -> None:
-        """Remove every entry of every table, and every member of a value set."""
+        """Remove every entry of every table and every member of a value set; zero every register."""
         for table in (*self.tables.values(), *(each for sets in self.value_sets.values() for each in sets)):
             table.reset()
+        for register, cells in enumerate(self._register_cells):
+            self.command(WRITE_CELL | SWEEP, register, cells - 1, (0, 0)[: self._cell_words])
 
     def register(self, names: Sequence[str]) -> int:
         """The number of the register that has one of ``names``. Raises OlafError when it does not exist."""
@@ -249,12 +251,6 @@ class Driver:
     def write_cell(self, register: int, index: int, value: int) -> None:
         """Write a register's cell between two frames."""
         self.command(WRITE_CELL, register, index, (value & 0xFFFFFFFF, value >> 32)[: self._cell_words])
-
-    def reset_register(self, register: int) -> None:
-        """Write zero to every cell."""
-        with self.lock:
-            last = self._register_cells[register] - 1
-            self.command(WRITE_CELL | SWEEP, register, last, (0, 0)[: self._cell_words])
 
     def counter(self, names: Sequence[str]) -> int:
         """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""

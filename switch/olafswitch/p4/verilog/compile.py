@@ -76,6 +76,7 @@ def report(made: Module) -> str:
     lines = [
         f"module {made.name}",
         f"  header pipeline: {made.cycles} cycles, one frame a cycle; looks at {about['window']} bytes",
+        f"  its registers keep {about['carried_bits']} bits",
         f"  comes with a frame: {_widths(about['sideband_in'])}; leaves: {_widths(about['sideband_out'])}",
         f"  writes {len(about['written'])} bytes of a frame, in {len(about['shifts'])} lengths",
     ]
@@ -90,6 +91,8 @@ def report(made: Module) -> str:
     for counter in about["counters"]:
         kind = "direct counter" if counter["direct"] else "counter"
         lines.append(f"  {kind} {counter['name']}: {counter['cells']} cells of 64 bits")
+    for register in about["registers"]:
+        lines.append(f"  register {register['name']}: {register['cells']} cells of {register['bits']} bits")
     return "\n".join(lines) + "\n"
 
 

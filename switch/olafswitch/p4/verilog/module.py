@@ -1,19 +1,14 @@
 """One program as a Verilog module: intake, header pipeline with its tables, join, counters and registers."""
 
-import hashlib
-import json
-import random
 from dataclasses import dataclass
 from typing import Any
 
-from olafswitch.p4.ir import nodes as ir
-from olafswitch.p4.verilog.externs import Count
+from olafswitch.p4.verilog import describe
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.parsing import BYTES, FRAME
 from olafswitch.p4.verilog.pipeline import Pipeline
-from olafswitch.p4.verilog.registers import LATENCY, Register, operands
+from olafswitch.p4.verilog.registers import LATENCY, operands
 from olafswitch.p4.verilog.schedule import Schedule
-from olafswitch.p4.verilog.tables import Engine
 from olafswitch.p4.verilog.text import Writer, concatenation, instance, number, vector
 
 BEAT = 64
@@ -48,32 +43,6 @@ class Module:
     """From a frame's last looked-at beat in to its result."""
 
 
-def hashes(engine: Engine) -> list[int]:
-    """For each bit of the row in each way, the bits of the key whose parity it is; the same at each build."""
-    source = random.Random(f"{engine.table.name} {engine.key_bits} {engine.ways} {engine.row_bits}")
-    rows: list[int] = []
-    for _ in range(engine.ways):
-        way: list[int] = []
-        while len(way) < engine.row_bits:
-            mask = source.getrandbits(engine.key_bits)
-            if _independent([*way, mask]) or engine.key_bits < engine.row_bits:
-                way.append(mask)
-        rows += way
-    return rows
-
-
-def _independent(masks: list[int]) -> bool:
-    """Whether no mask is the sum of others, so that all rows are reached evenly."""
-    reduced: list[int] = []
-    for mask in masks:
-        for other in reduced:
-            mask = min(mask, mask ^ other)
-        if not mask:
-            return False
-        reduced.append(mask)
-    return True
-
-
 class _Builder:
     def __init__(self, name: str, pipeline: Pipeline) -> None:
         self.name, self.p = name, pipeline
@@ -88,6 +57,12 @@ class _Builder:
         self.credit_bits = max(4, (self.s.length + 2 * self.beats + 8).bit_length())
         self.store_bits = max(5, (self.s.length + 3 * self.beats + 16).bit_length())
         self.cell_words = max([1, *(-(-each.bits // 32) for each in pipeline.registers)])
+        self.about = {
+            "tables": [describe.table(each) for each in self.engines],
+            "counters": [describe.counter(each) for each in pipeline.counts],
+            "registers": [describe.register(each) for each in pipeline.registers],
+        }
+        self.digest = describe.digest(*self.about.values())
         self.words = max([self.cell_words, *(each.words for each in self.engines)])
 
     def _result(self) -> dict[str, Node]:
@@ -224,7 +199,7 @@ class _Builder:
                 parameters = {"KEY": bits, "ENTRY": entry}
                 if engine.kind != "ternary":
                     width = bits * engine.row_bits * engine.ways
-                    masks = sum(mask << bits * at for at, mask in enumerate(hashes(engine)))
+                    masks = sum(mask << bits * at for at, mask in enumerate(describe.hashes(engine)))
                     parameters |= {
                         "WAYS": engine.ways,
                         "ROW": engine.row_bits,
@@ -326,7 +301,8 @@ class _Builder:
         )  # fmt: skip
         return [
             *lines,
-            "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words, cell_write};",
+            "wire unused2 = &{1'b0, results_level, frame_length, cfg_slot, cfg_words, cell_write,",
+            "    cfg_set, cfg_clear, cfg_default, cfg_target};",
         ]
 
     def _counters(self) -> list[str]:
@@ -360,7 +336,7 @@ class _Builder:
                   "cell_taken": "cell_taken", "cell_value": "cell_value"}  # fmt: skip
         parameters: dict[str, object] = {
             "WORDS": self.words, "TABLES": len(self.engines), "COUNTERS": len(self.p.counts),
-            "DRAIN": self.s.length + 2, "DIGEST": number(int(self.digest(), 16), 32),
+            "DRAIN": self.s.length + 2, "DIGEST": number(int(self.digest, 16), 32),
         }  # fmt: skip
         return instance("p4_config", "config_", parameters, ports)
 
@@ -375,52 +351,6 @@ class _Builder:
             f"wire [{32 * self.words - 1}:0] cfg_words;",
         ]
 
-    # --- what a driver needs
-
-    def digest(self) -> str:
-        shape = json.dumps(
-            [self._table(each) for each in self.engines]
-            + [self._counter(each) for each in self.p.counts]
-            + [self._register(each) for each in self.p.registers]
-        )
-        return hashlib.sha256(shape.encode()).hexdigest()[:8]
-
-    @staticmethod
-    def _table(engine: Engine) -> dict[str, Any]:
-        keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
-        actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []
-        for each in engine.table.actions:
-            low, params = 0, []
-            for param in reversed(each.action.data):
-                from olafswitch.p4.verilog.values import width
-
-                bits = width(param.type) or 0
-                params.append({"name": param.name, "low": low, "bits": bits})
-                low += bits
-            actions.append({"name": each.action.name, "params": params[::-1]})
-        return {
-            "name": engine.table.name, "engine": engine.kind, "key_bits": engine.key_bits, "keys": keys,
-            "action_low": engine.data_bits, "action_bits": engine.action_bits,
-            "entry_bits": engine.entry_bits,
-            "actions": actions, "ways": engine.ways, "row_bits": engine.row_bits, "small": engine.small,
-            "hashes": [f"{mask:x}" for mask in hashes(engine)], "words": engine.words,
-            "default": {"action": engine.table.default, "data": list(engine.table.default_data)},
-            "entries": [
-                {"matches": [{"value": m.value, "mask": m.mask, "high": m.high} for m in each.matches],
-                 "action": each.action, "data": list(each.data), "priority": each.priority}
-                for each in engine.table.entries
-            ],
-        }  # fmt: skip
-
-    @staticmethod
-    def _register(register: Register) -> dict[str, Any]:
-        return {"name": register.name, "cells": register.cells, "bits": register.bits}
-
-    @staticmethod
-    def _counter(count: Count) -> dict[str, Any]:
-        direct = isinstance(count.counter, ir.Table)
-        return {"name": count.counter.name, "direct": direct, "cells": count.cells}
-
 
 def module(name: str, pipeline: Pipeline) -> Module:
     """A program's pipeline as the module ``name``."""
@@ -430,15 +360,14 @@ def module(name: str, pipeline: Pipeline) -> Module:
     lines[at:at] = [f"    {line}" for line in builder.declared()]
     description = {
         "module": name,
-        "digest": builder.digest(),
-        "tables": [builder._table(each) for each in builder.engines],
-        "counters": [builder._counter(each) for each in pipeline.counts],
+        "digest": builder.digest,
+        **builder.about,
         "value_set_tables": sum(each.is_value_set for each in builder.engines),
-        "registers": [builder._register(each) for each in pipeline.registers],
         "cell_words": builder.cell_words,
         "sideband_in": pipeline.sideband_in,
         "sideband_out": {side: node.width for side, node in pipeline.sideband_out.items()},
         "cycles": builder.s.length,
+        "carried_bits": builder.s.carried,
         "window": BEAT * builder.beats,
         "shifts": [list(each) for each in pipeline.edits.shifts],
         "written": sorted(pipeline.edits.changed),

@@ -80,6 +80,12 @@ class Schedule:
         for node in wanted:
             self.last[node] = self.length
 
+    @property
+    def carried(self) -> int:
+        """Bits of the registers that keep values from a cycle to later ones."""
+        kept = (node for node in self.order if node.op not in ("const", "name"))
+        return sum(node.width * (self.last[node] - self.cycle[node]) for node in kept)
+
     @staticmethod
     def _wait(node: Node) -> int:
         """Cycles from a node's operands to its result."""

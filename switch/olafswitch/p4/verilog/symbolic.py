@@ -93,7 +93,7 @@ class Machine:
                 self.env[self._loops[-1][word == "continue"]] = self.g.yes
             case ir.Return(value=value):
                 if value is not None:
-                    self.env.update(under(self.value(value), self._frames[-1]))
+                    self._keep(self._frames[-1], self.value(value))
                 self.env[f"{self._frames[-1]}r"] = self.g.yes
             case ir.Loop():
                 self._loop(node)
@@ -206,6 +206,10 @@ class Machine:
 
     # --- places
 
+    def _keep(self, place: str, value: Leaves) -> None:
+        """Put a value, whose evaluation may have merged branches into another ``env``, in a place."""
+        self.env.update(under(value, place))
+
     def read(self, place: str, type_: t.Type) -> Leaves:
         return {way: self.env[place + way] for way, _ in leaves(type_, self.pos)}
 
@@ -214,7 +218,7 @@ class Machine:
 
         def keep(index: ir.Expr) -> ir.Expr:
             name = self.fresh()
-            self.env.update(under(self.value(index), name))
+            self._keep(name, self.value(index))
             return ir.Local(index.type, name)
 
         return pinned(target, keep)
@@ -318,8 +322,8 @@ class Machine:
                 name, choice = self.fresh(), self.scalar(condition)
                 self.branch(
                     choice,
-                    lambda: self.env.update(under(self.value(yes), name)),
-                    lambda: self.env.update(under(self.value(no), name)),
+                    lambda: self._keep(name, self.value(yes)),
+                    lambda: self._keep(name, self.value(no)),
                 )
                 return self.read(name, expr.type)
             case ir.Make(type=type_, parts=parts):

@@ -266,11 +266,9 @@ bench *bench_new(uint64_t seed) {
     made->context.traceEverOn(true);
 #endif
     made->model.reset(bench_model(&made->context));
-    made->model->ports(
-        [](void *to, const char *name, uint8_t *at, unsigned bits) {
-            static_cast<bench *>(to)->ports[name] = Port{at, bits};
-        },
-        made);
+    made->model->ports([](void *to, const char *name, uint8_t *at,
+                          unsigned bits) { static_cast<bench *>(to)->ports[name] = Port{at, bits}; },
+                       made);
     for (auto &port : made->ports) memset(port.second.at, 0, (port.second.bits + 7) / 8);
     return made;
 }

@@ -1,0 +1,80 @@
+"""What a driver needs to know of a module's tables, counters and registers."""
+
+import hashlib
+import json
+import random
+from typing import Any
+
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.verilog.externs import Count
+from olafswitch.p4.verilog.registers import Register
+from olafswitch.p4.verilog.tables import Engine
+from olafswitch.p4.verilog.values import width
+
+
+def hashes(engine: Engine) -> list[int]:
+    """For each bit of the row in each way, the bits of the key whose parity it is; the same at each build."""
+    source = random.Random(f"{engine.table.name} {engine.key_bits} {engine.ways} {engine.row_bits}")
+    rows: list[int] = []
+    for _ in range(engine.ways):
+        way: list[int] = []
+        while len(way) < engine.row_bits:
+            mask = source.getrandbits(engine.key_bits)
+            if _independent([*way, mask]) or engine.key_bits < engine.row_bits:
+                way.append(mask)
+        rows += way
+    return rows
+
+
+def _independent(masks: list[int]) -> bool:
+    """Whether no mask is the sum of others, so that all rows are reached evenly."""
+    reduced: list[int] = []
+    for mask in masks:
+        for other in reduced:
+            mask = min(mask, mask ^ other)
+        if not mask:
+            return False
+        reduced.append(mask)
+    return True
+
+
+def table(engine: Engine) -> dict[str, Any]:
+    """A table or a value set: its engine, keys, actions, hashes and own entries."""
+    keys = [vars(key) | {"mask_low": key.low} for key in engine.keys]
+    actions: list[dict[str, Any]] = [{"name": "", "params": []}] if engine.is_value_set else []
+    for each in engine.table.actions:
+        low, params = 0, []
+        for param in reversed(each.action.data):
+            bits = width(param.type) or 0
+            params.append({"name": param.name, "low": low, "bits": bits})
+            low += bits
+        actions.append({"name": each.action.name, "params": params[::-1]})
+    return {
+        "name": engine.table.name, "engine": engine.kind, "key_bits": engine.key_bits, "keys": keys,
+        "action_low": engine.data_bits, "action_bits": engine.action_bits,
+        "entry_bits": engine.entry_bits,
+        "actions": actions, "ways": engine.ways, "row_bits": engine.row_bits, "small": engine.small,
+        "hashes": [f"{mask:x}" for mask in hashes(engine)], "words": engine.words,
+        "default": {"action": engine.table.default, "data": list(engine.table.default_data)},
+        "entries": [
+            {"matches": [{"value": m.value, "mask": m.mask, "high": m.high} for m in each.matches],
+             "action": each.action, "data": list(each.data), "priority": each.priority}
+            for each in engine.table.entries
+        ],
+    }  # fmt: skip
+
+
+def register(made: Register) -> dict[str, Any]:
+    """A register."""
+    return {"name": made.name, "cells": made.cells, "bits": made.bits}
+
+
+def counter(count: Count) -> dict[str, Any]:
+    """A counter; a direct one has its table's name."""
+    direct = isinstance(count.counter, ir.Table)
+    return {"name": count.counter.name, "direct": direct, "cells": count.cells}
+
+
+def digest(*described: list[dict[str, Any]]) -> str:
+    """What tells modules of different tables apart, in 32 bits."""
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:8]
