@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from olafctl.network import interfaces
 from olaflab.cli import deltas
 from olaflab.cli.bench.weights import command
 from olaflab.weights import plan
@@ -58,6 +59,22 @@ def test_versions_reach_every_player_through_an_engine_whatever_is_lost() -> Non
     assert 1.0 < lossy.transmissions < 2.0
     assert exact.issue <= exact.sent < 1.1 * exact.issue
     assert 60_000 < exact.join < 66_000
+
+
+def test_players_below_three_engines_adopt_exactly_what_was_published() -> None:
+    if reason := interfaces.why_not():
+        pytest.skip(f"needs network namespaces: {reason}")
+    options = (
+        "--players 4 --levels 2 --loss 0.01 --kill --late --versions 16 --values 20000 --pace 0.05 --json"
+    )
+    report = CliRunner().invoke(command, [*options.split(), "--json"])
+    outcome = json.loads(report.stdout)
+    assert (report.exit_code, outcome["problems"], len(outcome["played"])) == (0, [], 4)
+    published = outcome["published"]["digests"]
+    assert all(
+        published[version] == sha for one in outcome["played"] for version, sha in one["digests"].items()
+    )
+    assert all("16" in one["digests"] for one in outcome["played"])
 
 
 def test_the_prediction_favours_deltas_on_a_slow_link_and_nccl_on_a_fast_one() -> None:
