@@ -14,17 +14,8 @@ from enum import IntEnum
 
 from olafctl.wire.layouts import Field, Layout
 
-
-class Codec(IntEnum):
-    """How a DELTA frame's payload says what it changes."""
-
-    ULP = 1
-    SET = 2
-    FULL = 3
-    ALL = 4
-    MANIFEST = 5
-    PARITY = 6
-
+Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY")
+Codec.__doc__ = "How a DELTA frame's payload says what it changes."
 
 PARITY_FRAMES = 64
 """Frames in a block that one parity frame covers; blocks begin at multiples of it, without the manifest."""

@@ -59,6 +59,7 @@ def test_the_sdk_packs_as_the_layouts_say(wire: ModuleType, layout: Layout, data
 def test_numbers_on_the_wire_stay_what_they_are() -> None:
     assert (FrameType.UPDATE, FrameType.ACK, FrameType.RESULT, FrameType.INIT) == (1, 2, 4, 5)
     assert [action.name for action in sorted(Action)] == [
+        "REPORT",
         "JOIN",
         "LEAVE",
         "RESET",
@@ -68,6 +69,7 @@ def test_numbers_on_the_wire_stay_what_they_are() -> None:
         "HALT",
         "ACK",
     ]
+    assert (Action.REPORT, Action.JOIN) == (0, 1)
     assert (Role.WORKER, Role.SWITCH, Role.PARAMETER_SERVER) == (0, 1, 2)
     assert list(range(10)) == [
         Reason.OK,

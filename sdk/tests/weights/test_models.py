@@ -76,6 +76,33 @@ def test_a_file_of_safetensors_is_replaced_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()).count(target) == len(list(tmp_path.iterdir())) - 1
 
 
+WRITER = """
+import sys
+from itertools import count
+from olaf.weights.models import model_of
+model = model_of(sys.argv[1], None)
+state = model.read()
+for number in count(1):
+    state[4][:] = number
+    model.write(state, model.layout.own)
+    print(number, flush=True)
+"""
+
+
+def test_a_player_killed_while_it_installs_leaves_one_version_in_its_file(tmp_path: Path) -> None:
+    path, values = tmp_path / "x.safetensors", 200_000
+    head = json.dumps({"w": {"dtype": "U32", "shape": [values], "data_offsets": [0, 4 * values]}}).encode()
+    path.write_bytes(len(head).to_bytes(8, "little") + head + bytes(4 * values))
+    for kill_after in (1, 2, 3):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        for _ in range(kill_after):
+            writer.stdout.readline()
+        writer.kill()  # it is writing the next one
+        writer.communicate()
+        assert len(set(model_of(path, None).read()[4].tolist())) == 1
+
+
 @pytest.mark.parametrize(
     "damage", [b"", b"\xff" * 8, b"\x02" + bytes(7) + b"[]", b"\x04" + bytes(7) + b"{{{{"]
 )
