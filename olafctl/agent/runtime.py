@@ -31,7 +31,7 @@ def forwarded(address: str, method: str, requests: Iterator[bytes], context: Any
     try:
         left = context.time_remaining()
         bound = left if left is not None and left < _ENDLESS else None
-        call = channel.stream_stream(method)(requests, timeout=bound)
+        call = channel.stream_stream(method)(_until_gone(requests), timeout=bound)
         if not context.add_callback(call.cancel):  # the caller is gone
             return
         try:
@@ -45,6 +45,12 @@ def forwarded(address: str, method: str, requests: Iterator[bytes], context: Any
         if folder is not None:
             with suppress(OSError):
                 os.close(folder)
+
+
+def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
+    """The requests of a caller; they end when it is gone."""
+    with suppress(grpc.RpcError):
+        yield from requests
 
 
 def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:

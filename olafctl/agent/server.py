@@ -58,7 +58,6 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
         addresses.check_form(address)
         if tls.client_ca is None or addresses.socket_of(address) is not None:
             raise BadInput(Problem("an agent listens at HOST:PORT, with a client authority for TLS", address))
-        self._locks: dict[str, threading.Lock] = {}
         os.umask(0o077)  # what is made for a deployment is this user's alone
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "agent"), options=_OPTIONS)
         self._server.add_generic_rpc_handlers((self,))

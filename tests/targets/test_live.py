@@ -1,5 +1,7 @@
 """A deployed pipeline moves frames as the testbed says, on every target alike."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -137,10 +139,11 @@ def test_a_queue_refuses_an_earlier_controller(live: Live) -> None:
     earlier, later = (live.target.find(live.testbed, live.state) for _ in range(2))
     assert earlier is not None
     assert later is not None
+    now = time.time_ns()
     for name, registers in earlier.queues.items():
-        registers.elect(7)
+        registers.elect(now)
         registers.write("hold", 0)
-        later.queues[name].elect(8)
+        later.queues[name].elect(now + 1)
         with pytest.raises(OlafError, match="another controller is primary"):
             registers.write("hold", 1)
         assert later.queues[name].read("hold") == 0

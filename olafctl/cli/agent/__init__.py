@@ -27,7 +27,7 @@ def command(
     tls_ca: Path | None,
     systemd_unit: bool,
 ) -> None:
-    """Serve this machine to the controllers of deployments whose testbeds name it.
+    """Serve this machine to controllers elsewhere.
 
     It builds, starts, finds and ends the engines of this machine, and forwards their P4Runtime, registers,
     logs and captures. Engines go on when it ends; started again, it finds them.

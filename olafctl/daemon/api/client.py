@@ -56,7 +56,8 @@ class Client:
         self._metadata = ((TOKEN, f"Bearer {secret}"),) if secret else ()
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
         addresses.check_form(self.address)
-        shown = None if place is None else credentials.client(place)
+        here = addresses.socket_of(self.address) is not None  # which has no TLS
+        shown = None if place is None or here else credentials.client(place)
         self._secured = shown is not None
         try:
             name, self._folder = addresses.short(self.address)
