@@ -177,6 +177,7 @@ def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]
                 "processor_ns": scaling.ns(count),
                 "times one shard by processor time": scaling.ratio(count, of_wall=False),
                 "lost": sum(run.lost for run in (*scaling.runs[count], *hop)),
+                "lost between shards": sum(run.between_shards for run in hop),
                 **({"frames_per_second all by a hop": median(run.per_second for run in hop)} if hop else {}),
             }
     for members in (2, 8, 32):
