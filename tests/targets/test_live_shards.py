@@ -14,7 +14,7 @@ from olafctl.control import devices, shards
 from olafctl.control.desired import desired
 from olafctl.membership.model import Host, Member
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets import registry
+from olafctl.targets import processes, registry
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.targets.twin.running import RunningTwin
@@ -22,7 +22,6 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.frames import OlafFrame
-from olaflab.pipeline.twin import engine_processes
 from olafswitch.ports.host import HostPort, open_host_port
 
 from .conftest import quietly
@@ -121,8 +120,8 @@ def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> 
     assert [frame.seq for frame in bench.receive(4)] == [1, 2, 3, 4]
     all_of = registers.read_all()
     assert (all_of["in_updates"], all_of["out_updates"], all_of["resident_updates"]) == (4, 4, 0)
-    for shard in bench.running.shards():
-        counters = shard["counters"]
+    for each in bench.running.shards():
+        counters = each["counters"]
         gone = counters["out_updates"] + counters["merged"] + sum(counters[name] for name in DISPOSITIONS)
         assert counters["in_updates"] == gone
     bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
@@ -170,7 +169,7 @@ def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None
 
 def test_a_thread_that_dies_ends_the_process(bench: Bench) -> None:
     """The last one here: nothing runs after it."""
-    (process,) = engine_processes(bench.running)
+    (process,) = processes.of_engine(bench.running.logs()[0].parent)
     tasks = Path(f"/proc/{process.pid}/task")
     (thread,) = (task for task in tasks.iterdir() if (task / "comm").read_text() == "lane 1\n")
     libc = ctypes.CDLL(None, use_errno=True)

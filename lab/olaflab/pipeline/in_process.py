@@ -35,6 +35,8 @@ class Together:
     per_core: float
     """Frames a second that each shard has the processor time for, added up."""
     lost: int
+    """Frames that did not come out; of these ``between_shards``, for one that did not keep up."""
+    between_shards: int
 
 
 class InProcess:
@@ -76,13 +78,15 @@ class InProcess:
         spent = (ctypes.c_uint64 * shards)()
         kinds, length = len(frames[0]), len(frames[0][0])
         flat = b"".join(frame for each in frames for frame in each)
-        before = self._engine.port_stats(self._out).tx_frames
+        before, full = self._engine.port_stats(self._out).tx_frames, self._engine.losses().between_shards
         took = self._native.olaf_in_process_shards(
             self._engine.handle, self._port, flat, kinds, length, count, _BURST, shift, spent
         )
         left = self._engine.port_stats(self._out).tx_frames - before
         per_core = sum(count / ns * 1e9 for ns in spent)
-        return Together(left / took * 1e9, sum(spent) / shards / count, per_core, shards * count - left)
+        ns, lost = sum(spent) / shards / count, shards * count - left
+        full = self._engine.losses().between_shards - full
+        return Together(left / took * 1e9, ns, per_core, lost, full)
 
     def profile(self, frames: Sequence[bytes], count: int) -> Stages:
         """Where the time goes."""

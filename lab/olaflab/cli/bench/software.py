@@ -80,10 +80,10 @@ def command(
     from olaflab.pipeline import twin as throughput
 
     if cores is not None:
-        results = _in_shards(cores, frames, runs)
+        in_shards = _in_shards(cores, frames, runs)
         if as_json:
-            print_json(results)
-        for name, figures in () if as_json else results.items():
+            print_json(in_shards)
+        for name, figures in () if as_json else in_shards.items():
             click.echo(f"{name:<34}{', '.join(f'{what} {value:,.2f}' for what, value in figures.items())}")
         return
     bed = testbeds.load(testbeds.locate(testbed))
@@ -97,7 +97,7 @@ def command(
         return
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
-    results = {}
+    results: dict[str, Any] = {}
     updates = throughput.updates(bed, size)
     for length, each in ((256, bed), (9036, jumbo)):
         sent = throughput.updates(each, length)
@@ -177,6 +177,7 @@ def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]
                 "processor_ns": scaling.ns(count),
                 "times one shard by processor time": scaling.ratio(count, of_wall=False),
                 "lost": sum(run.lost for run in (*scaling.runs[count], *hop)),
+                "lost between shards": sum(run.between_shards for run in hop),
                 **({"frames_per_second all by a hop": median(run.per_second for run in hop)} if hop else {}),
             }
     for members in (2, 8, 32):
