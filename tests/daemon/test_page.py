@@ -15,11 +15,11 @@ import pytest
 
 from olafctl import paths
 from olafctl.control.status import status
-from olafctl.machines.certificates import issue
 from olafctl.daemon.web.document import Heard, document
 from olafctl.daemon.web.look import Look, Unkept
 from olafctl.daemon.web.looks import Looks
 from olafctl.daemon.web.server import Web
+from olafctl.machines.certificates import issue
 from olafctl.membership.model import Cluster, Member
 from olafctl.targets import testbeds
 from olafswitch.errors import BadInput
