@@ -289,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    games: dict[str, type[Particles | Hunt]] = {"hunt": Hunt, "tag": Tag, "spread": Spread}
+    games: dict[str, type[Hunt | Tag | Spread]] = {"hunt": Hunt, "tag": Tag, "spread": Spread}
     parser.add_argument("--game", choices=tuple(games), default="hunt", help="in tag the prey learn, too")
     parser.add_argument("--agents", type=int, default=3, help="predators, or navigators")
     parser.add_argument("--episodes", type=int, default=60_000)
