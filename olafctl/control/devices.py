@@ -70,6 +70,8 @@ def controlling(
             sessions[device.name] = session
         for registers in running.queues.values():
             registers.elect(max(session.election_id for session in sessions.values()))
+            # What writes afterwards is no controller, so that a later one does not stop it.
+            stack.callback(registers.elect, None)
             if permit is not None:
                 registers.permit = permit
         yield sessions

@@ -44,7 +44,7 @@ class _Registers(QueueRegisters):
         self._own = own
         self.permit: Callable[[], None] = lambda: None
 
-    def elect(self, election_id: int) -> None:
+    def elect(self, election_id: int | None) -> None:
         """Nobody else is there."""
 
     def settings(self) -> Ranges:

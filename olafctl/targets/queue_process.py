@@ -34,10 +34,12 @@ class SocketRegisters:
         self._election: dict[str, int] = {}
         self.permit: Callable[[], None] = lambda: None
 
-    def elect(self, election_id: int) -> None:
-        """Write as the controller of this election id from now on. Raises OlafError."""
-        self._election = {"election": election_id}
-        self._ask("elect", **self._election)
+    def elect(self, election_id: int | None) -> None:
+        """Write as the controller of this election id from now on; with None as none. Raises OlafError."""
+        self._election = {}
+        if election_id is not None:
+            self._election["election"] = election_id
+            self._ask("elect", **self._election)
 
     def read(self, name: str) -> int:
         """The value of register ``name``. Raises OlafError."""

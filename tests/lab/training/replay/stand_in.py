@@ -38,7 +38,7 @@ class StandIn:
         self._first = {cluster.name: cluster.first for cluster in testbed.clusters}
         self._settings = [IndexSettings()] * testbed.root.indices
 
-    def elect(self, election_id: int) -> None:
+    def elect(self, election_id: int | None) -> None:
         pass  # nobody else is there
 
     @property

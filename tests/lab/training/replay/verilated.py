@@ -26,7 +26,7 @@ class _Registers:
         self.read_all = registers.read_all
         self.configure, self.command = registers.configure, registers.command
 
-    def elect(self, election_id: int) -> None:
+    def elect(self, election_id: int | None) -> None:
         pass  # nobody else is there
 
     def settings(self) -> Ranges:
