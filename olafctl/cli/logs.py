@@ -19,7 +19,7 @@ from olafswitch.console.output import json_option
 def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_json: bool) -> None:
     """Show the logs of a deployment, also of what has crashed."""
     from olafctl.control import logs, store
-    from olafctl.control.deploy import recorded
+    from olafctl.control.deploy import readable
 
     picked = store.pick(deployment)
     found = logs.paths_of(picked)
@@ -28,8 +28,7 @@ def command(deployment: str | None, lines: int, follow: bool, paths: bool, as_js
             click.echo(json.dumps({"path": str(path)}) if as_json else path)
         return
     show = _as_json if as_json else _as_text
-    testbed = recorded(picked)
-    if testbed.machines:
+    if testbed := next((each for each in readable(picked) if each.machines), None):
         for name, line in logs.elsewhere(testbed, lines):
             click.echo(show(name, line))
         for name, line in logs.follow_elsewhere(testbed) if follow else ():

@@ -192,13 +192,13 @@ def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
 def stop(store: Store) -> None:
     """End whatever runs of a deployment, whichever target brought it up, here and on its machines. Raises
     OlafError."""
-    for testbed in _recorded(store):
+    for testbed in readable(store):
         everywhere.stop(testbed)
     for name in registry.names():
         registry.get(name).stop(store.folder)
 
 
-def _recorded(store: Store) -> Iterator[Testbed]:
+def readable(store: Store) -> Iterator[Testbed]:
     """The testbeds that may run, as far as they can be read."""
     for role in Role:
         with suppress(OlafError):
@@ -208,7 +208,7 @@ def _recorded(store: Store) -> Iterator[Testbed]:
 
 def _withdraw(wanted: Testbed, store: Store) -> None:
     """End what runs where ``wanted`` has nothing. Raises OlafError."""
-    for testbed in _recorded(store):
+    for testbed in readable(store):
         everywhere.stop(testbed, but=wanted.machines)
         if wanted.machines and not testbed.machines:
             registry.get(testbed.target).stop(store.folder)

@@ -96,8 +96,11 @@ class Registers(Protocol):
     """Called before each write; raises OlafError where that is not allowed."""
 
     def elect(self, election_id: int | None) -> None:
-        """Write as the controller of this election id from now on; with None as none. From then on the queue
-        refuses those of lower ones, as the devices do. Raises OlafError where a later controller came first."""
+        """Write as the controller of this election id from now on; with None as none.
+
+        From then on the queue refuses those of lower ones, as the devices do. Raises OlafError where a later
+        controller came first.
+        """
 
     def read(self, name: str) -> int: ...
 

@@ -42,12 +42,13 @@ def command(
     each: int,
     as_json: bool,
 ) -> None:
-    """Compare the queue, Verilated and in C++, with the golden model; or P4 programs in both forms.
+    """Compare the queue with its golden model, or P4 with C++.
 
-    Every byte, status and counter of random frames and commands, with several geometries and adder latencies,
-    stalls and back-pressure. Exit code 1 at the first difference, with its seed, and when a rule was never
-    met. With --lossy, sums of iSwitch's rounds and numbered sums of mode iswitch-async go over links that
-    lose, double and reorder frames; exit code 1 when a sum is not exact, is made twice or is missing.
+    The queue, Verilated and in C++: every byte, status and counter of random frames and commands, with
+    several geometries and adder latencies, stalls and back-pressure. Exit code 1 at the first difference,
+    with its seed, and when a rule was never met. With --lossy, sums of iSwitch's rounds and numbered sums of
+    mode iswitch-async go over links that lose, double and reorder frames; exit code 1 when a sum is not
+    exact, is made twice or is missing.
     With --shards, what leaves of each index and all counters added up must be those of the one queue.
 
     With --programs or --program random frames go through a program as Verilog, with pauses on both sides, and

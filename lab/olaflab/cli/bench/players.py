@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(
     seeds: int, steps: int, players: int, max_lag: int, rate: float, out: Path, as_json: bool
 ) -> None:
-    """Train a small transformer by GRPO with players apart, three ways, and compare.
+    """Train a small transformer by GRPO with players apart.
 
     Deltas, full broadcast, and players that wait for each version: reward, bytes, seconds of play lost, and
     how old the weights were. An interrupted comparison continues from --out. Means over seeds

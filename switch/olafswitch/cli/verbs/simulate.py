@@ -22,7 +22,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(
     folder: Path, stf_file: Path | None, ports: tuple[str, ...], trace: Path | None, as_json: bool
 ) -> None:
-    """Simulate the v1model program that `compile --verilog` wrote to FOLDER.
+    """Simulate the Verilog of a program.
+
+    `compile --verilog` wrote it to FOLDER.
 
     Runs the STF file first, if one is given, then the frames of the pcap files. Exit code 1 when something
     else leaves than the STF file expects, 3 without Verilator or a C++ compiler.
