@@ -114,6 +114,7 @@ def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
         "misrouted": 0,
         "packet_ins": 0,
         "no_shim": empty if kind is Transport.PCAP else 0,
+        "between_shards": 0,
     }
     assert counted["in_updates"] + counted["in_bypass"] + refused(live) == len(sizes) - empty
     outcomes = sum(counted[name] for name in DISPOSITIONS) + counted["merged"] + counted["resident_updates"]
