@@ -18,6 +18,8 @@ from olafswitch.console.output import print_error, wants_json
 from olafswitch.errors import EXIT_FAILED, BadInput, OlafError, Problem
 
 _TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN = 0.01
+"""Seconds: by then the callback in which an interrupt was dropped has gone on."""
 
 
 def run(
@@ -31,6 +33,7 @@ def run(
     for each in _TERMINATION_SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
             signal.signal(each, _interrupt)
+    sys.unraisablehook = _interrupt_again
     try:
         code = command.main(words, command.name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -96,6 +99,15 @@ def _discard_unwritten() -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """An interrupt within a callback of a library, or a finalizer, is dropped by Python: raise it again."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    signal.signal(signal.SIGALRM, _interrupt)
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
