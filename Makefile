@@ -98,18 +98,18 @@ $(VENV)/.base: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pypro
 # In one go with what .base installs: pip would do much of that twice.
 $(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and what the tests need into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q -e ./switch -e '.[test]' -e './lab[docs]' -e ./sdk
+	$(BIN)/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[docs]' -e ./sdk
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $(VENV)/.base $@
 
 $(ALL)/.made: setup.cfg switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q -e ./switch -e '.[test]' -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
-	$(ALL)/bin/pip install -q -q -e './sdk[rllib]'
+	$(ALL)/bin/pip install -q -q --no-compile -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)
-	$(APART)/bin/pip install -q -q finsy tclint
+	$(APART)/bin/pip install -q -q --no-compile finsy tclint
 	@touch $@
 
 # Without a service of etcd's: the tests start their own. Where it fails, the tests say what they lack.
