@@ -29,7 +29,7 @@ _SETTINGS: Mapping[str, Any] = {
     "myst_enable_extensions": ["colon_fence"],
     # All pages are listed below the front page's text; a package has its modules' classes too.
     "suppress_warnings": ["myst.header", "ref.python"],
-    "autodoc_mock_imports": ["torch", "ray", "gymnasium", "zmq"],
+    "autodoc_mock_imports": ["torch", "ray", "gymnasium", "zmq", "transformers", "vllm"],
     "autodoc_member_order": "bysource",
     "autodoc_typehints": "signature",
     "nitpicky": True,

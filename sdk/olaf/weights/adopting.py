@@ -13,7 +13,7 @@ from olaf.weights.tensors import OtherLayout
 
 
 def adopt_into(model: Any, where: str, **options: Any) -> Subscriber:
-    """A player of the torch module that ``model`` is or holds; ``options`` as of :class:`olaf.Subscriber`.
+    """A player of the torch module that ``model`` is or holds; ``options`` as of ``olaf.Subscriber``.
 
     A module (CleanRL's agent), an algorithm of Stable-Baselines3 (its ``policy``), or an algorithm, learner
     or runner of RLlib (its ``get_module()``, or its ``module``). Raises OtherLayout where it holds none.

@@ -1,4 +1,4 @@
-"""SGLang's door: pause, a custom loader that adopts, continue.
+"""SGLang's door: pause, a custom loader that adopts, continue::
 
     python -m sglang.launch_server … --custom-weight-loader olaf.weights.sglang.load
     info = {"where": "olaf://weights@engine", "layout": publisher.layout}

@@ -18,7 +18,7 @@ class Publish(TrainerCallback):
     """Publishes the model when training begins and after every step of the optimiser."""
 
     def __init__(self, where: str, **options: Any) -> None:
-        """``options``: as of :class:`olaf.Publisher`."""
+        """``options``: as of ``olaf.Publisher``."""
         self._where, self._options = where, options
         self.publisher: Publisher | None = None
 
