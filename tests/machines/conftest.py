@@ -1,5 +1,6 @@
 """Two machines with the testbed two-racks over them, and a desk."""
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -28,7 +29,10 @@ def two_racks(target: str) -> str:
     return text
 
 
-@pytest.fixture(scope="module", params=["software", "twin"])
+SLOW = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="takes minutes: make test-all")
+
+
+@pytest.fixture(scope="module", params=["software", pytest.param("twin", marks=SLOW)])
 def racks(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """Two machines and a cable; the testbed is in the desk's folder."""
     if reason := why_not():
