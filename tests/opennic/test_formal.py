@@ -96,7 +96,7 @@ def test_it_holds(name: str, depth: int, tmp_path: Path) -> None:
         ("arbiter", 12, "olaf_box_arbiter", "(!valid && !mid_frame)", "!valid"),
         ("decoder", 30, "olaf_box_decoder", "if (answered || late)", "if (answered)"),
         ("config", 18, "p4_config", "if (left == 8'd0)", "if (left <= 8'd2)"),
-        ("config", 18, "p4_config", "if (sweeping) slot <=", "slot <="),
+        ("config", 18, "p4_config", "if (sweeping && (!cell_ask || cell_taken)) begin", "begin"),
         ("join", 12, "p4_join", "if (free) m_tvalid <=", "m_tvalid <="),
         ("join", 12, "p4_join", "if (next) over <= 1'b0;", ""),
         ("results", 20, "p4_credits", "(1 << BITS) - 1", "(1 << BITS) + 2"),
