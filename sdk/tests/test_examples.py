@@ -137,7 +137,19 @@ def test_agents_of_one_script_train_in_a_cluster_each(shares: list[str]) -> None
     addresses = [f"127.0.1.{number}" for number in range(1, 5)]
     members = {address: f"agent{number}" for number, address in enumerate(addresses)}
     server = ParameterServer("127.0.0.1:0", policy=Plain, members=members)
-    short = ["--game", "tag", "--episodes", "24", "--rows", "4000", "--warm-up", "64", "--batch", "64", *shares]
+    short = [
+        "--game",
+        "tag",
+        "--episodes",
+        "24",
+        "--rows",
+        "4000",
+        "--warm-up",
+        "64",
+        "--batch",
+        "64",
+        *shares,
+    ]
     where = ["--server", f"127.0.0.1:{server.address[1]}", "--udp-port", "0", "--addresses", *addresses]
     script = run("maddpg.py", *short, *where)
     try:
