@@ -15,6 +15,7 @@ import pytest
 
 from olafctl import paths
 from olafctl.control.status import status
+from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.web.document import Heard, document
 from olafctl.daemon.web.look import Look, Unkept
 from olafctl.daemon.web.looks import Looks
@@ -215,6 +216,7 @@ def test_an_hour_of_300_workers_in_100_clusters(browser: Tab) -> None:
         browser.run(f"({HOUR})({json.dumps(shown)})")
         assert (_metric(browser, "TaskDuration") - before) / FRAMES < 0.1
         assert browser.run("document.querySelectorAll('.card').length") == 100
+        assert browser.run("document.body.innerText.includes('plays version 7, 2 behind, slow')")
         # 0.25 s is half as high as the objective.
         lines = "['age', 'bound'].map(each => document.querySelector(`.card path.${each}`).getAttribute('d'))"
         age, bound = browser.run(lines)
@@ -310,4 +312,5 @@ def _look(clusters: int, workers: int) -> Look:
     return Look(
         replace(bed, clusters=tuple(made)), True, "", "nobody", 1, queues={"engine": registers},
         ages={cluster.name: 250_000_000 for cluster in made},
+        players={"10.0.0.9": olaf_pb2.Player(cluster="cluster 0", version=7, lag=2, slow=True)},
     )  # fmt: skip

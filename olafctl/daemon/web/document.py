@@ -110,6 +110,11 @@ def _cluster(cluster: Cluster, look: Look, heard: Heard, probability: float | No
         "bound": _bound(cluster.objective),
         "lag": _lag(staleness),
         "members": [_member(member, look, heard) for member in cluster.workers],
+        "players": [
+            {"name": worker, "version": each.version, "lag": each.lag, "slow": each.slow, "dead": each.dead}
+            for worker, each in look.players.items()
+            if each.cluster == cluster.name
+        ],
     }
 
 

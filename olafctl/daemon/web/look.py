@@ -47,6 +47,8 @@ class Look:
     """ns, by cluster."""
     staleness: Mapping[str, Any] = field(default_factory=dict)
     """Messages Staleness, by cluster."""
+    players: Mapping[str, Any] = field(default_factory=dict)
+    """Messages Player, by worker."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Control messages, by what became of them."""
     drift: Sequence[str] = ()
@@ -84,6 +86,7 @@ class Kept:
             **read,
             ages=owned.ages.known(),
             staleness=owned.staleness.known(),
+            players=owned.players.known(),
             messages=dict(owned.messages),
             repaired=tuple(controller.southbound.repaired),
         )

@@ -142,6 +142,8 @@ function card(cluster) {
       ["Age-of-Model", time(now.age)],
       ["mode", now.mode + (now.threshold === null ? "" : `, H ${now.threshold}`) + (now.halted ? ", halted" : "")],
       ["P_s", now.send_probability === null ? "not known" : now.send_probability.toFixed(2)],
+      ...now.players.map((each) => [each.name, `plays version ${each.version}, ${each.lag} behind`
+        + (each.dead ? ", dead" : each.slow ? ", slow" : "")]),
       ...(now.lag ? [["staleness", `${now.lag.mean.toFixed(1)} versions, at most ${now.lag.most}`]] : []),
     ]);
     const heard = now.members.map((each) => each.heard).filter((each) => each !== null);
