@@ -4,7 +4,7 @@
 #include "params.p4"
 #include "headers.p4"
 #include "metadata.p4"
-#include "v1model_counters.p4"
+#include "direct_counters.p4"
 #include "identify.p4"
 
 parser Vnp41Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {

@@ -6,7 +6,11 @@
 #include "params.p4"
 #include "headers.p4"
 #include "metadata.p4"
+#ifdef VITISNETP4
 #include "xsa_counters.p4"
+#else
+#include "direct_counters.p4"
+#endif
 #include "identify.p4"
 
 struct five_tuple_t {

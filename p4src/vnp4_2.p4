@@ -4,7 +4,7 @@
 #include "params.p4"
 #include "headers.p4"
 #include "metadata.p4"
-#include "v1model_counters.p4"
+#include "direct_counters.p4"
 #include "forward.p4"
 
 parser Vnp42Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {

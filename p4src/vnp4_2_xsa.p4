@@ -5,7 +5,11 @@
 #include "params.p4"
 #include "headers.p4"
 #include "metadata.p4"
+#ifdef VITISNETP4
 #include "xsa_counters.p4"
+#else
+#include "direct_counters.p4"
+#endif
 #include "forward.p4"
 
 parser Vnp42Parser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {

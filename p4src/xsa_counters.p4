@@ -1,6 +1,6 @@
-// How the XSA form counts the entries of tables. VitisNetP4 has no direct counters, so each table has a Counter
-// with a place for each of its entries, which is one more parameter of the entry's action: the agent chooses it,
-// and no P4Runtime client sees it. An action remembers the place, and what applied the table counts there.
+// How VitisNetP4, which has no direct counters, counts the entries of tables: each table has a Counter with a place
+// for each of its entries, which is one more parameter of the entry's action. An action remembers the place, and
+// what applied the table counts there.
 #define DIRECT_COUNTER(counter, number, entries) @id(0x120000 ## number) Counter<bit<64>, bit<16>>(entries, CounterType_t.PACKETS_AND_BYTES) counter;
 #define COUNTED_BY(counter)
 #define COUNTER_PLACE bit<16> counter_place = 0;

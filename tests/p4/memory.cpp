@@ -15,6 +15,7 @@ static void *limited_realloc(void *p, size_t size) { return grant() ? realloc(p,
 #define calloc limited_calloc
 #define realloc limited_realloc
 #include "control.cpp"
+#include "switch.cpp"
 #undef calloc
 #undef realloc
 

@@ -253,13 +253,15 @@ def test_simple_switch_cli_programs_beside_a_controller(
         )  # fmt: skip
         assert code == 0, out
         assert not controller.entries("exact") and controller.register("seen")[1] == 0
-        for wrong, why in (
-            ("table_add nowhere a 1 => 2", "no table named nowhere"),
-            ("table_add exact forward 1 =>", "2 key fields"),
-            ("table_add exact forward x 1 => 2 3", "'x' is not a number"),
-            ("table_delete exact 0", "table_delete_match"),
-            ("set_crc16_parameters x", "set_crc16_parameters does not exist"),
-            ("register_read seen 99", "not below"),
-        ):
-            code, out = cli(wrong)
-            assert code == 1 and "Error: " in out and why in out, out
+        wrong = {
+            "table_add nowhere a 1 => 2": "no table named nowhere",
+            "table_add exact forward 1 =>": "2 key fields",
+            "table_add exact forward x 1 => 2 3": "'x' is not a number",
+            "table_delete exact 0": "table_delete_match",
+            "set_crc16_parameters x": "set_crc16_parameters does not exist",
+            "register_read seen 99": "not below",
+        }
+        code, out = cli(*wrong)
+        errors = [line for line in out.splitlines() if line.startswith("Error: ")]
+        assert code == 1 and len(errors) == len(wrong), out
+        assert all(why in error for why, error in zip(wrong.values(), errors, strict=True)), out

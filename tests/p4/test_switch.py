@@ -180,6 +180,25 @@ def test_every_copy_of_a_large_group_leaves() -> None:
     device.switch.close()
 
 
+def test_copies_whose_headers_differ_in_length_have_one_payload() -> None:
+    """They share its memory, as long as nothing is written over it."""
+    text = parts.parts_text(state="packet.extract(h.h);", body="s.mcast_grp = 7;").replace(
+        "inout standard_metadata_t s) { apply { } }",
+        "inout standard_metadata_t s) { apply { h.h.v = (bit<8>) s.egress_rid;"
+        " if (h.h.v & 1 == 1) { h.s[0].setValid(); h.s[0].v = h.h.v; } } }",
+    )
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    copies, payload = (2, 4, 1, 3, 2, 1, 4), bytes(range(9, 200))
+    switch.set_multicast_group(7, [Replica(number, copy) for number, copy in enumerate(copies)])
+    for _ in range(2):
+        payload = payload[::-1]
+        frames = [frame for _, frame in switch.process(0, b"\x00" + payload)]
+        assert frames == [bytes([copy] * (1 + copy % 2)) + payload for copy in copies]
+    switch.close()
+
+
 def test_packet_out_and_in() -> None:
     device = Device("tables")
     sent: list[tuple[int, bytes]] = []

@@ -172,7 +172,8 @@ def test_a_device_runs_programs_of_its_architecture_only() -> None:
     [
         ("local", "InternetChecksum() sum;", "InternetChecksum", "not supported"),
         ("local", "table t { key = { h.p.a: unused; } actions = { NoAction; } }", "unused", "not supported"),
-        ("local", "table t { actions = { NoAction; } counters = 5; }", "counters", "not one of xsa's"),
+        ("local", "table t { actions = { NoAction; } meters = 5; }", "meters", "not one of xsa's"),
+        ("local", "table t { actions = { NoAction; } counters = 5; }", "counters", "extern object is needed"),
         ("local", "UserExtern<bit<8>, bit<8>>(m.x) e;", "latency_in_cycles", "compile time"),
         ("top", "struct other_t { varbit<8> v; } extern counter { counter(bit<8> size); } "
                 "counter(8) c;", "counter", "not supported"),

@@ -1,4 +1,5 @@
-// A program with every kind of object that P4Runtime knows; packets from the controller go back to it.
+// A program with every kind of object that P4Runtime knows, with HARDWARE every one that becomes Verilog; packets
+// from the controller go back to it.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -77,13 +78,15 @@ control NoVerify(inout headers_t hdr, inout metadata_t meta) {
 control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     @id(0x13000001) direct_counter(CounterType.packets_and_bytes) exact_counter;
     @id(0x13000002) direct_counter(CounterType.packets_and_bytes) constant_counter;
+#ifndef HARDWARE
     @id(0x15000001) direct_meter<bit<2>>(MeterType.packets) exact_meter;
-    @id(0x12000001) counter(4, CounterType.packets_and_bytes) frames;
     @id(0x14000001) meter(3, MeterType.bytes) rate;
-    @id(0x16000001) register<bit<48>>(4) seen;
-    @id(0x16000002) register<int<12>>(2) balance;
     @id(0x11000001) @name("selector") @max_group_size(4) action_selector(HashAlgorithm.crc32, 8, 16) spread;
     bit<2> color = 0;
+#endif
+    @id(0x12000001) counter(4, CounterType.packets_and_bytes) frames;
+    @id(0x16000001) register<bit<48>>(4) seen;
+    @id(0x16000002) register<int<12>>(2) balance;
 
     @id(0x01000001)
     action forward(@id(1) bit<9> port, @id(2) bit<20> label) {
@@ -105,7 +108,9 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         actions = { forward; @defaultonly NoAction; @tableonly mark; }
         default_action = NoAction();
         counters = exact_counter;
+#ifndef HARDWARE
         meters = exact_meter;
+#endif
         size = 1024;
     }
 
@@ -127,7 +132,9 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         actions = { forward; NoAction; }
         default_action = NoAction();
         size = 64;
+#ifndef HARDWARE
         support_timeout = true;
+#endif
     }
 
     @id(0x02000004)
@@ -142,6 +149,7 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         }
     }
 
+#ifndef HARDWARE
     @id(0x02000005)
     table selected {
         key = {
@@ -152,6 +160,7 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         implementation = spread;
         size = 16;
     }
+#endif
 
     @id(0x02000006)
     table keyless {
@@ -180,19 +189,27 @@ control ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         } else if (hdr.frame.isValid()) {
             meta.value = hdr.frame.port[11:0];
             if (exact_.apply().hit) {
+#ifndef HARDWARE
                 exact_meter.read(color);
+#endif
             }
             lpm_.apply();
             ternary_.apply();
             constant.apply();
+#ifndef HARDWARE
             selected.apply();
+#endif
             keyless.apply();
             preset.apply();
             frames.count(2);
+#ifndef HARDWARE
             rate.execute_meter(32w1, color);
+#endif
             seen.write(1, hdr.frame.mac);
             balance.write(1, (int<12>) meta.value);
+#ifndef HARDWARE
             digest<learn_t>(1, { hdr.frame.mac, standard.ingress_port });
+#endif
         }
     }
 }

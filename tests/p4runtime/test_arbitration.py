@@ -1,19 +1,28 @@
 """Elections: P4Runtime §5."""
 
+from contextlib import ExitStack
 from typing import Any
 
+from google.protobuf import text_format
 from google.rpc import code_pb2
 
-from olafswitch.p4runtime.agent import Agent
+from olafswitch.p4runtime.agent import Agent, serve
 from olafswitch.p4runtime.dataplane import P4Info
 from olafswitch.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.session import Session
 from tests.p4runtime.controller import SECONDS, Controller, update
+from tests.p4runtime.memory_plane import MemoryPlane
 
 HUGE = (1 << 128) - 1
 GROUP = update(
     "INSERT", "packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 } }"
 )
 OK, TAKEN, NO_PRIMARY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
+
+
+def _asked(text: str) -> Any:
+    """A request to arbitrate, from its text form."""
+    return text_format.Parse(f"arbitration {{ {text} }}", p4runtime_pb2.StreamMessageRequest())
 
 
 def _id(answer: Any) -> int:
@@ -79,36 +88,24 @@ def test_election_id_zero_is_an_election_id(controller: Controller) -> None:
 def test_an_election_id_in_use_ends_the_stream(agent: Agent) -> None:
     with Controller(agent.address) as first, Controller(agent.address) as second:
         first.arbitrate(7)
-        request = p4runtime_pb2.StreamMessageRequest()
-        request.arbitration.device_id = 1
-        request.arbitration.election_id.low = 7
-        second.send(request)
+        second.send(_asked("device_id: 1 election_id { low: 7 }"))
         assert second.next("end") == "INVALID_ARGUMENT"
         assert first.arbitrate(7).status.code == OK
 
 
 def test_an_unknown_device_ends_the_stream(controller: Controller) -> None:
-    request = p4runtime_pb2.StreamMessageRequest()
-    request.arbitration.device_id = 9
-    controller.send(request)
+    controller.send(_asked("device_id: 9"))
     assert controller.next("end") == "NOT_FOUND"
 
 
 def test_a_stream_keeps_its_device_and_role(controller: Controller) -> None:
     controller.arbitrate(7)
-    request = p4runtime_pb2.StreamMessageRequest()
-    request.arbitration.device_id = 1
-    request.arbitration.role.name = "other"
-    request.arbitration.election_id.low = 7
-    controller.send(request)
+    controller.send(_asked('device_id: 1 role { name: "other" } election_id { low: 7 }'))
     assert controller.next("end") == "FAILED_PRECONDITION"
 
 
 def test_a_role_configuration_is_refused(controller: Controller) -> None:
-    request = p4runtime_pb2.StreamMessageRequest()
-    request.arbitration.device_id = 1
-    request.arbitration.role.config.type_url = "type.example/config"
-    controller.send(request)
+    controller.send(_asked('device_id: 1 role { config { type_url: "type.example/config" } }'))
     assert controller.next("end") == "INVALID_ARGUMENT"
 
 
@@ -135,9 +132,7 @@ def test_streams_beyond_the_limit_are_refused_and_calls_served(agent: Agent) -> 
         for place, each in enumerate(crowd):
             each.arbitrate(place)
         with Controller(agent.address) as late:
-            request = p4runtime_pb2.StreamMessageRequest()
-            request.arbitration.device_id = 1
-            late.send(request)
+            late.send(_asked("device_id: 1"))
             assert late.next("end") == "RESOURCE_EXHAUSTED"
             version = late.stub.Capabilities(p4runtime_pb2.CapabilitiesRequest(), timeout=SECONDS)
             assert version.p4runtime_api_version == "1.4.1"
@@ -145,3 +140,11 @@ def test_streams_beyond_the_limit_are_refused_and_calls_served(agent: Agent) -> 
         for each in crowd:
             each.disconnect()
             each.channel.close()
+
+
+def test_each_of_many_devices_has_a_controller_and_one_that_looks_on() -> None:
+    devices = range(1, 65)
+    with serve({number: MemoryPlane(()) for number in devices}, "127.0.0.1:0") as agent, ExitStack() as stack:
+        for number in devices:
+            for election in (1, None):
+                stack.enter_context(Session.connect(agent.address, number, election_id=election))

@@ -78,35 +78,38 @@ def test_members_and_groups(primary: Controller, plane: MemoryPlane) -> None:
     assert (plane.members, plane.groups) == ({}, {})
 
 
+def _wrong(text: str, code: str = INVALID, change: str = "INSERT") -> tuple[str, str, str]:
+    """An update that is refused with ``code``."""
+    return change, text, code
+
+
 WRONG_PROFILES = {
-    "unknown profile": ("INSERT", _member(3).replace(str(PROFILE), "12"), INVALID),
-    "member zero": ("INSERT", _member(0), INVALID),
-    "same member": ("INSERT", _member(1), EXISTS),
-    "member without action": ("INSERT", _member(3).replace(f"action {{ {CALL} }}", ""), INVALID),
-    "member with a bad action": ("MODIFY", _member(1).replace("0x01000001", "9"), INVALID),
-    "no such member": ("MODIFY", _member(5), MISSING),
-    "deleting no member": ("DELETE", _member(5), MISSING),
-    "same group": ("INSERT", _group(1, (1, 1)), EXISTS),
-    "group zero": ("INSERT", _group(0, (1, 1)), INVALID),
-    "group of an unknown member": ("INSERT", _group(2, (5, 1)), MISSING),
-    "weight zero": ("INSERT", _group(2, (1, 0)), INVALID),
-    "member twice": ("INSERT", _group(2, (1, 1), (1, 1)), INVALID),
-    "max_size too large": ("INSERT", _group(2, (1, 1), max_size=5), INVALID),
-    "max_size changed": ("MODIFY", _group(1, (1, 1), max_size=3), INVALID),
-    "group too large": ("MODIFY", _group(1, (1, 5)), "RESOURCE_EXHAUSTED"),
-    "no such group": ("MODIFY", _group(4, (1, 1)), MISSING),
-    "watch port": (
-        "MODIFY",
+    "unknown profile": _wrong(_member(3).replace(str(PROFILE), "12")),
+    "member zero": _wrong(_member(0)),
+    "same member": _wrong(_member(1), EXISTS),
+    "member without action": _wrong(_member(3).replace(f"action {{ {CALL} }}", "")),
+    "member with a bad action": _wrong(_member(1).replace("0x01000001", "9"), change="MODIFY"),
+    "no such member": _wrong(_member(5), MISSING, change="MODIFY"),
+    "deleting no member": _wrong(_member(5), MISSING, change="DELETE"),
+    "same group": _wrong(_group(1, (1, 1)), EXISTS),
+    "group zero": _wrong(_group(0, (1, 1))),
+    "group of an unknown member": _wrong(_group(2, (5, 1)), MISSING),
+    "weight zero": _wrong(_group(2, (1, 0))),
+    "member twice": _wrong(_group(2, (1, 1), (1, 1))),
+    "max_size too large": _wrong(_group(2, (1, 1), max_size=5)),
+    "max_size changed": _wrong(_group(1, (1, 1), max_size=3), change="MODIFY"),
+    "group too large": _wrong(_group(1, (1, 5)), "RESOURCE_EXHAUSTED", change="MODIFY"),
+    "no such group": _wrong(_group(4, (1, 1)), MISSING, change="MODIFY"),
+    "watch port": _wrong(
         _group(1, (1, 1)).replace("weight: 1", r'weight: 1 watch_port: "\x01"'),
         "UNIMPLEMENTED",
+        change="MODIFY",
     ),
-    "entry to no member": ("INSERT", _entry("action_profile_member_id: 7"), MISSING),
-    "entry to no group": ("INSERT", _entry("action_profile_group_id: 7"), MISSING),
-    "entry with an action": ("INSERT", _entry(f"action {{ {CALL} }}"), INVALID),
-    "one-shot next to members": (
-        "INSERT",
-        _entry(f"action_profile_action_set {{ action_profile_actions {{ action {{ {CALL} }} weight: 1 }} }}"),
-        INVALID,
+    "entry to no member": _wrong(_entry("action_profile_member_id: 7"), MISSING),
+    "entry to no group": _wrong(_entry("action_profile_group_id: 7"), MISSING),
+    "entry with an action": _wrong(_entry(f"action {{ {CALL} }}")),
+    "one-shot next to members": _wrong(
+        _entry(f"action_profile_action_set {{ action_profile_actions {{ action {{ {CALL} }} weight: 1 }} }}")
     ),
 }
 

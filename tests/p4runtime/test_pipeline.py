@@ -1,6 +1,6 @@
 """SetForwardingPipelineConfig and GetForwardingPipelineConfig: P4Runtime §14, §15."""
 
-import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import grpc
 import pytest
@@ -174,35 +174,32 @@ def test_reconcile_refuses_a_program_without_room_for_the_state(
     assert (plane.state(), plane.commits) == (before, 1)
 
 
+def _begun(primary: Controller, plane: MemoryPlane, p4info: P4Info) -> Future[str]:
+    """A pipeline that the device builds until ``may_build`` is set; then its outcome."""
+    plane.building.clear()
+    plane.may_build.clear()
+    build = ThreadPoolExecutor(1).submit(primary.set_pipeline, "VERIFY_AND_COMMIT", p4info)
+    assert plane.building.wait(10)
+    return build
+
+
 def test_forwarding_goes_on_while_a_pipeline_is_built(
     primary: Controller, plane: MemoryPlane, p4info: P4Info
 ) -> None:
-    plane.building.clear()
-    plane.may_build.clear()
-    done: list[str] = []
-    build = threading.Thread(target=lambda: done.append(primary.set_pipeline("VERIFY_AND_COMMIT", p4info)))
-    build.start()
-    assert plane.building.wait(10)
+    build = _begun(primary, plane, p4info)
     assert primary.write(GROUP) == ["OK"]
     plane.may_build.set()
-    build.join(10)
-    assert done == ["OK"]
+    assert build.result(10) == "OK"
 
 
 def test_a_primary_deposed_during_the_build_commits_nothing(
     agent: Agent, primary: Controller, plane: MemoryPlane, p4info: P4Info
 ) -> None:
-    plane.building.clear()
-    plane.may_build.clear()
-    done: list[str] = []
-    build = threading.Thread(target=lambda: done.append(primary.set_pipeline("VERIFY_AND_COMMIT", p4info)))
-    build.start()
-    assert plane.building.wait(10)
+    build = _begun(primary, plane, p4info)
     with Controller(agent.address) as other:
         assert other.arbitrate(11).status.code == 0
         plane.may_build.set()
-        build.join(10)
-    assert done == ["PERMISSION_DENIED"]
+        assert build.result(10) == "PERMISSION_DENIED"
     assert plane.commits == 1
 
 

@@ -72,122 +72,67 @@ def test_modify_and_delete(primary: Controller, plane: MemoryPlane) -> None:
     assert KEY not in plane.entries
 
 
+def _wrong(text: str, code: str = INVALID, change: str = "INSERT") -> tuple[str, str, str]:
+    """An update that is refused with ``code``."""
+    return change, text, code
+
+
 WRONG = {
-    "unknown table": ("INSERT", f"table_id: 0x02ffffff {ADDRESS} {FORWARD}", INVALID),
-    "table id zero": ("INSERT", f"{ADDRESS} {FORWARD}", INVALID),
-    "unknown field": (
-        "INSERT",
-        rf'{EXACT} match {{ field_id: 9 exact {{ value: "\x01" }} }} {FORWARD}',
-        INVALID,
+    "unknown table": _wrong(f"table_id: 0x02ffffff {ADDRESS} {FORWARD}"),
+    "table id zero": _wrong(f"{ADDRESS} {FORWARD}"),
+    "unknown field": _wrong(rf'{EXACT} match {{ field_id: 9 exact {{ value: "\x01" }} }} {FORWARD}'),
+    "a field twice": _wrong(f"{EXACT} {PORT} {FORWARD}"),
+    "exact field missing": _wrong(f"table_id: 0x02000001 {PORT} {FORWARD}"),
+    "wrong match kind": _wrong(LPM.replace("0x02000002", "0x02000001") + PORT + FORWARD),
+    "match without a kind": _wrong(f"table_id: 0x02000002 match {{ field_id: 1 }} {FORWARD}"),
+    "empty value": _wrong(EXACT.replace(r"\x0a", "") + FORWARD),
+    "value too wide": _wrong(EXACT.replace(r"\x01", r"\x02\x00") + FORWARD),
+    "prefix length zero": _wrong(LPM.replace("prefix_len: 8", "") + FORWARD),
+    "prefix too long": _wrong(LPM.replace("8", "33") + FORWARD),
+    "bits beyond the prefix": _wrong(LPM.replace("8", "4") + FORWARD),
+    "zero mask": _wrong(TERNARY.replace(r"\x01\x20", r"\x00").replace(r"\x0f\xf0", r"\x00") + FORWARD),
+    "value outside its mask": _wrong(TERNARY.replace(r"\x01\x20", r"\x01\x21") + FORWARD),
+    "range upside down": _wrong(TERNARY.replace(r"\x05", r"\x01\x01") + FORWARD),
+    "range of everything": _wrong(
+        TERNARY.replace(r"\x05", r"\x00").replace(r"\x01\x00", r"\xff\xff") + FORWARD
     ),
-    "a field twice": ("INSERT", f"{EXACT} {PORT} {FORWARD}", INVALID),
-    "exact field missing": ("INSERT", f"table_id: 0x02000001 {PORT} {FORWARD}", INVALID),
-    "wrong match kind": (
-        "INSERT",
-        LPM.replace("0x02000002", "0x02000001") + PORT + FORWARD,
-        INVALID,
+    "priority missing": _wrong(TERNARY.replace("priority: 7", "") + FORWARD),
+    "negative priority": _wrong(TERNARY.replace("7", "-7", 1) + FORWARD),
+    "needless priority": _wrong(f"{EXACT} {FORWARD} priority: 1"),
+    "no action": _wrong(EXACT),
+    "unknown action": _wrong(f"{EXACT} action {{ action {{ action_id: 9 }} }}"),
+    "default-only action": _wrong(f"{EXACT} {NO_ACTION}", DENIED),
+    "parameter missing": _wrong(EXACT + FORWARD.replace(r'params { param_id: 1 value: "\x02" }', "")),
+    "unknown parameter": _wrong(EXACT + FORWARD.replace("param_id: 2", "param_id: 3")),
+    "a parameter twice": _wrong(EXACT + FORWARD.replace("param_id: 2", "param_id: 1")),
+    "parameter too wide": _wrong(EXACT + FORWARD.replace(r"\x03", r"\x10\x00\x00")),
+    "member in a direct table": _wrong(f"{EXACT} action {{ action_profile_member_id: 1 }}"),
+    "inserting a default entry": _wrong(f"table_id: 0x02000001 is_default_action: true {FORWARD}"),
+    "deleting a default entry": _wrong("table_id: 0x02000001 is_default_action: true", change="DELETE"),
+    "inserting without a key": _wrong(f"table_id: 0x02000006 {FORWARD}"),
+    "constant entry asked for": _wrong(f"{EXACT} {FORWARD} is_const: true"),
+    "idle timeout": _wrong(f"{EXACT} {FORWARD} idle_timeout_ns: 5"),
+    "no direct counter": _wrong(f"{LPM} {FORWARD} counter_data {{ }}"),
+    "no direct meter": _wrong(f"{LPM} {FORWARD} meter_config {{ }}"),
+    "negative counter": _wrong(f"{EXACT} {FORWARD} counter_data {{ packet_count: -1 }}"),
+    "meter colours": _wrong(f"{EXACT} {FORWARD} meter_counter_data {{ }}", "UNIMPLEMENTED"),
+    "excess burst": _wrong(f"{EXACT} {FORWARD} meter_config {{ eburst: 1 }}"),
+    "modifying what is not there": _wrong(f"{EXACT} {FORWARD}", "NOT_FOUND", change="MODIFY"),
+    "deleting what is not there": _wrong(EXACT, "NOT_FOUND", change="DELETE"),
+    "inserting into a constant table": _wrong(CONSTANT.replace(r"\x01", r"\x03") + FORWARD, DENIED),
+    "modifying a constant entry": _wrong(f"{CONSTANT} {FORWARD}", DENIED, change="MODIFY"),
+    "deleting a constant entry": _wrong(CONSTANT, DENIED, change="DELETE"),
+    "modifying a constant default": _wrong(
+        f"table_id: 0x02000002 is_default_action: true {FORWARD}", DENIED, change="MODIFY"
     ),
-    "match without a kind": (
-        "INSERT",
-        f"table_id: 0x02000002 match {{ field_id: 1 }} {FORWARD}",
-        INVALID,
+    "a table-only default": _wrong(
+        f"table_id: 0x02000001 is_default_action: true {MARK}", DENIED, change="MODIFY"
     ),
-    "empty value": ("INSERT", EXACT.replace(r"\x0a", "") + FORWARD, INVALID),
-    "value too wide": ("INSERT", EXACT.replace(r"\x01", r"\x02\x00") + FORWARD, INVALID),
-    "prefix length zero": ("INSERT", LPM.replace("prefix_len: 8", "") + FORWARD, INVALID),
-    "prefix too long": ("INSERT", LPM.replace("8", "33") + FORWARD, INVALID),
-    "bits beyond the prefix": ("INSERT", LPM.replace("8", "4") + FORWARD, INVALID),
-    "zero mask": (
-        "INSERT",
-        TERNARY.replace(r"\x01\x20", r"\x00").replace(r"\x0f\xf0", r"\x00") + FORWARD,
-        INVALID,
+    "a default with a match": _wrong(f"{EXACT} is_default_action: true {FORWARD}", change="MODIFY"),
+    "a default with a priority": _wrong(
+        f"table_id: 0x02000003 priority: 1 is_default_action: true {FORWARD}", change="MODIFY"
     ),
-    "value outside its mask": (
-        "INSERT",
-        TERNARY.replace(r"\x01\x20", r"\x01\x21") + FORWARD,
-        INVALID,
-    ),
-    "range upside down": ("INSERT", TERNARY.replace(r"\x05", r"\x01\x01") + FORWARD, INVALID),
-    "range of everything": (
-        "INSERT",
-        TERNARY.replace(r"\x05", r"\x00").replace(r"\x01\x00", r"\xff\xff") + FORWARD,
-        INVALID,
-    ),
-    "priority missing": ("INSERT", TERNARY.replace("priority: 7", "") + FORWARD, INVALID),
-    "negative priority": ("INSERT", TERNARY.replace("7", "-7", 1) + FORWARD, INVALID),
-    "needless priority": ("INSERT", f"{EXACT} {FORWARD} priority: 1", INVALID),
-    "no action": ("INSERT", EXACT, INVALID),
-    "unknown action": ("INSERT", f"{EXACT} action {{ action {{ action_id: 9 }} }}", INVALID),
-    "default-only action": ("INSERT", f"{EXACT} {NO_ACTION}", DENIED),
-    "parameter missing": (
-        "INSERT",
-        EXACT + FORWARD.replace(r'params { param_id: 1 value: "\x02" }', ""),
-        INVALID,
-    ),
-    "unknown parameter": (
-        "INSERT",
-        EXACT + FORWARD.replace("param_id: 2", "param_id: 3"),
-        INVALID,
-    ),
-    "a parameter twice": (
-        "INSERT",
-        EXACT + FORWARD.replace("param_id: 2", "param_id: 1"),
-        INVALID,
-    ),
-    "parameter too wide": ("INSERT", EXACT + FORWARD.replace(r"\x03", r"\x10\x00\x00"), INVALID),
-    "member in a direct table": (
-        "INSERT",
-        f"{EXACT} action {{ action_profile_member_id: 1 }}",
-        INVALID,
-    ),
-    "inserting a default entry": (
-        "INSERT",
-        f"table_id: 0x02000001 is_default_action: true {FORWARD}",
-        INVALID,
-    ),
-    "deleting a default entry": (
-        "DELETE",
-        "table_id: 0x02000001 is_default_action: true",
-        INVALID,
-    ),
-    "inserting without a key": ("INSERT", f"table_id: 0x02000006 {FORWARD}", INVALID),
-    "constant entry asked for": ("INSERT", f"{EXACT} {FORWARD} is_const: true", INVALID),
-    "idle timeout": ("INSERT", f"{EXACT} {FORWARD} idle_timeout_ns: 5", INVALID),
-    "no direct counter": ("INSERT", f"{LPM} {FORWARD} counter_data {{ }}", INVALID),
-    "no direct meter": ("INSERT", f"{LPM} {FORWARD} meter_config {{ }}", INVALID),
-    "negative counter": (
-        "INSERT",
-        f"{EXACT} {FORWARD} counter_data {{ packet_count: -1 }}",
-        INVALID,
-    ),
-    "meter colours": ("INSERT", f"{EXACT} {FORWARD} meter_counter_data {{ }}", "UNIMPLEMENTED"),
-    "excess burst": ("INSERT", f"{EXACT} {FORWARD} meter_config {{ eburst: 1 }}", INVALID),
-    "modifying what is not there": ("MODIFY", f"{EXACT} {FORWARD}", "NOT_FOUND"),
-    "deleting what is not there": ("DELETE", EXACT, "NOT_FOUND"),
-    "inserting into a constant table": (
-        "INSERT",
-        CONSTANT.replace(r"\x01", r"\x03") + FORWARD,
-        DENIED,
-    ),
-    "modifying a constant entry": ("MODIFY", f"{CONSTANT} {FORWARD}", DENIED),
-    "deleting a constant entry": ("DELETE", CONSTANT, DENIED),
-    "modifying a constant default": (
-        "MODIFY",
-        f"table_id: 0x02000002 is_default_action: true {FORWARD}",
-        DENIED,
-    ),
-    "a table-only default": (
-        "MODIFY",
-        f"table_id: 0x02000001 is_default_action: true {MARK}",
-        DENIED,
-    ),
-    "a default with a match": ("MODIFY", f"{EXACT} is_default_action: true {FORWARD}", INVALID),
-    "a default with a priority": (
-        "MODIFY",
-        f"table_id: 0x02000003 priority: 1 is_default_action: true {FORWARD}",
-        INVALID,
-    ),
-    "unspecified type": ("UNSPECIFIED", f"{EXACT} {FORWARD}", INVALID),
+    "unspecified type": _wrong(f"{EXACT} {FORWARD}", change="UNSPECIFIED"),
 }
 
 

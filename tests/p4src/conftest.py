@@ -26,24 +26,24 @@ from tests.p4src.frames import (
     WORKER_PORT,
 )
 
-FLOOD_GROUP = 100
-
 
 class Programmer:
-    """Adds entries by names, as the P4Info numbers them."""
+    """A program on a switch; adds entries by names, as the P4Info numbers them."""
 
-    def __init__(self, program: str) -> None:
-        compiled = compile_program(paths.sources() / "p4src" / f"{program}.p4")
+    def __init__(self, program: str, architecture: str = "v1model") -> None:
+        defines = {"VITISNETP4": "1"} if architecture == "xsa" else {}
+        compiled = compile_program(paths.sources() / "p4src" / f"{program}.p4", defines=defines)
         self._info = compiled.p4info
-        self.switch = NativeSwitch(cpu_port=CPU_PORT)
+        self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
         self.switch.commit(self.switch.prepare(compiled.p4info, compiled.device_config))
 
-    def add(self, table: str, match: int | Lpm, action: str, *params: int) -> None:
-        """Insert an entry into a table with one key field."""
+    def add(self, table: str, match: int | Lpm, action: str, *params: int, **named: int) -> None:
+        """Insert an entry into a table with one key field; of ``named`` parameters the others are 0."""
         table_id = next(t.preamble.id for t in self._info.tables if t.preamble.alias == table)
-        action_id = next(a.preamble.id for a in self._info.actions if a.preamble.alias == action)
+        form = next(each for each in self._info.actions if each.preamble.alias == action)
         key: Key = (Exact(match) if isinstance(match, int) else match,)
-        self.switch.insert(table_id, key, 0, ActionCall(action_id, params))
+        values = params or tuple(named.get(param.name, 0) for param in form.params)
+        self.switch.insert(table_id, key, 0, ActionCall(form.preamble.id, values))
 
 
 def address(endpoint: Endpoint) -> int:
@@ -76,11 +76,9 @@ def vnp4_1() -> Iterator[NativeSwitch]:
 
 @pytest.fixture(scope="session")
 def vnp4_2() -> Iterator[NativeSwitch]:
-    """VNP4₂: cluster 5 is the worker and the neighbour; forwarding, bridging and flooding as usual."""
+    """VNP4₂: cluster 5 is the worker and the neighbour; forwarding and bridging as usual."""
     programmer = Programmer("vnp4_2")
     programmer.add("cluster_multicast", 5, "multicast", 6)
-    programmer.add("results", 5, "broadcast", 6)
-    programmer.add("results", 7, "to_parent", mac_bits(SERVER.mac), address(SERVER), address(STRANGER))
     programmer.switch.set_multicast_group(6, [Replica(WORKER_PORT, 1), Replica(NEIGHBOUR_PORT, 2)])
     for member, endpoint in enumerate((WORKER, NEIGHBOUR), start=1):
         programmer.add("members", member, "deliver", mac_bits(endpoint.mac), address(endpoint), endpoint.port)
@@ -88,8 +86,4 @@ def vnp4_2() -> Iterator[NativeSwitch]:
     programmer.add("forwarding", Lpm(address(WORKER), 32), "forward", WORKER_PORT)
     programmer.add("forwarding", Lpm(address(STRANGER), 32), "forward", STRANGER_PORT)
     programmer.add("bridging", mac_bits(WORKER.mac), "forward", WORKER_PORT)
-    programmer.add("bridging", (1 << 48) - 1, "flood", FLOOD_GROUP)
-    programmer.switch.set_multicast_group(
-        FLOOD_GROUP, [Replica(port, 0) for port in (WORKER_PORT, NEIGHBOUR_PORT, SERVER_PORT)]
-    )
     yield programmer.switch

@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.l2 import ARP, Dot1Q
+from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Raw
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint, pack, unpack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, Kind, Refusal
+from olafctl.wire.frames import Endpoint, unpack
+from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind, Refusal
 from olaflab.frames import OlafFrame
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4runtime.dataplane import Exact
@@ -26,10 +25,8 @@ from tests.p4src.frames import (
     FAR,
     IPV4,
     IPV4_CHECKSUM,
-    IPV4_FLAGS,
     IPV4_IDENTIFICATION,
     IPV4_LENGTH,
-    IPV4_SOURCE,
     IPV4_TOS,
     IPV4_TTL,
     LINK_PORT,
@@ -42,7 +39,6 @@ from tests.p4src.frames import (
     SERVER_PORT,
     STRANGER,
     STRANGER_PORT,
-    UDP_CHECKSUM,
     WORKER,
     WORKER_PORT,
     ack,
@@ -111,11 +107,6 @@ def test_a_frame_of_another_epoch_is_refused(vnp4_1: NativeSwitch, make: Callabl
         assert refused(vnp4_1, Refusal.EPOCH, replace(make(), epoch=epoch))
 
 
-def test_a_stranger_s_epoch_and_segment_do_not_matter(vnp4_1: NativeSwitch) -> None:
-    shim, _ = to_queue(vnp4_1, replace(update(STRANGER), epoch=9, segment=9).encode())
-    assert shim["kind"] == Kind.BYPASS
-
-
 def test_a_parent_engine_s_result_is_of_the_member_it_is_sent_to(vnp4_1: NativeSwitch) -> None:
     shim, _ = to_queue(vnp4_1, replace(result(), segment=1).encode(), SERVER_PORT)
     assert (shim["kind"], shim["cluster"], shim["index"]) == (Kind.RESULT, 5, 21)
@@ -141,36 +132,6 @@ def test_acks_of_the_server_carry_the_cluster_of_their_worker(vnp4_1: NativeSwit
     assert out == frame
 
 
-@pytest.mark.parametrize(
-    ("subject", "frame"),
-    [
-        ("an update of an unknown worker", update(STRANGER).encode()),
-        ("an update to a host that is not a parameter server", update(WORKER, STRANGER).encode()),
-        ("an ack from a host that is not a parameter server", ack(WORKER, STRANGER).encode()),
-        ("an ack to an unknown worker", ack(STRANGER).encode()),
-        ("another Olaf version", with_bytes(update().encode(), OLAF, b"\x21")),
-        ("an unknown Olaf type", with_bytes(update().encode(), OLAF, b"\x17")),
-        ("a first fragment", with_bytes(update().encode(), IPV4_FLAGS, b"\x20\x00")),
-        ("a later fragment", with_bytes(update().encode(), IPV4_FLAGS, b"\x00\x05")),
-        ("ARP", bytes(PLAIN / ARP())),
-        ("ICMP", bytes(PLAIN / IP(dst="10.0.0.254") / ICMP() / Raw(b"ping"))),
-        ("TCP to the Olaf port", bytes(PLAIN / IP() / TCP(dport=layouts.UDP_PORT) / Raw(bytes(64)))),
-        ("another UDP port", bytes(PLAIN / IP(src=str(WORKER.ip)) / UDP(dport=53) / Raw(bytes(64)))),
-        (
-            "IPv4 options",
-            bytes(PLAIN / IP(options=b"\x01\x01\x01\x00") / UDP(dport=20300) / Raw(bytes(40))),
-        ),
-        ("a VLAN tag", bytes(PLAIN / Dot1Q(vlan=3) / IP() / UDP(dport=20300) / Raw(bytes(40)))),
-        ("a jumbo of unknown hosts", bytes(PLAIN / Raw(bytes(range(256)) * 35))),
-    ],
-)
-def test_what_is_not_olaf_bypasses_byte_for_byte(vnp4_1: NativeSwitch, subject: str, frame: bytes) -> None:
-    port = SERVER_PORT if frame[IPV4_SOURCE:].startswith(SERVER.ip.packed) else WORKER_PORT
-    shim, out = to_queue(vnp4_1, frame, port)
-    assert (shim["kind"], shim["cluster"], shim["worker"]) == (Kind.BYPASS, 0, 0), subject
-    assert out == frame
-
-
 def test_truncated_frames_bypass_and_leave_no_stale_fields(vnp4_1: NativeSwitch) -> None:
     whole = update().encode()
     for length in range(1, OLAF + layouts.OLAF.size):
@@ -179,43 +140,6 @@ def test_truncated_frames_bypass_and_leave_no_stale_fields(vnp4_1: NativeSwitch)
         shim, out = to_queue(vnp4_1, whole[:length])
         assert (shim["kind"], shim["cluster"], shim["worker"], shim["size"]) == (Kind.BYPASS, 0, 0, length)
         assert out == whole[:length]
-
-
-def test_an_update_loses_its_udp_checksum(vnp4_1: NativeSwitch) -> None:
-    frame = update().encode()
-    _, out = to_queue(vnp4_1, with_bytes(frame, UDP_CHECKSUM, b"\xab\xcd"))
-    assert out == frame
-
-
-def test_reserved_tos_goes_to_the_control_plane_with_its_port(vnp4_1: NativeSwitch) -> None:
-    frame = with_bytes(update().encode(), IPV4_TOS, bytes([layouts.CONTROL_TOS]))
-    [(port, out)] = vnp4_1.process(4, frame)
-    assert port == CPU_PORT
-    assert out == pack(layouts.PACKET_IN, {"ingress_port": 4}) + frame
-
-
-def test_a_packet_out_passes_the_queue_to_its_port(vnp4_1: NativeSwitch) -> None:
-    frame = bytes(PLAIN / Raw(b"from the control plane"))
-    shim, out = to_queue(vnp4_1, pack(layouts.PACKET_OUT, {"egress_port": 9}) + frame, port=CPU_PORT)
-    assert (shim["kind"], shim["dst"], shim["size"]) == (Kind.BYPASS, 9, len(frame))
-    assert out == frame
-
-
-@pytest.mark.parametrize("port", [NEIGHBOUR_PORT, SERVER_PORT, STRANGER_PORT])
-@pytest.mark.parametrize("source_port", [WORKER.port, 1, layouts.UDP_PORT])
-def test_a_worker_is_believed_at_its_own_port_only(vnp4_1: NativeSwitch, port: int, source_port: int) -> None:
-    forged = replace(update(), source=replace(WORKER, port=source_port))
-    assert refused(vnp4_1, Refusal.PORT, forged, port)
-    assert kind_of(vnp4_1, forged, WORKER_PORT) == Kind.UPDATE
-
-
-@pytest.mark.parametrize("make", [ack, result])
-@pytest.mark.parametrize("destination", [WORKER, STRANGER])
-def test_a_parameter_server_is_believed_at_its_own_port_only(
-    vnp4_1: NativeSwitch, make: Callable[..., OlafFrame], destination: Endpoint
-) -> None:
-    for port in (WORKER_PORT, NEIGHBOUR_PORT, LINK_PORT):
-        assert refused(vnp4_1, Refusal.PORT, make(destination), port)
 
 
 CAST: dict[Name, tuple[Endpoint, int]] = {
@@ -327,16 +251,6 @@ def test_a_worker_elsewhere_is_valid_where_its_frames_come_from(
 ) -> None:
     assert refused(vnp4_1, Refusal.PORT, update(FAR), WORKER_PORT)
     assert kind_of(vnp4_1, update(FAR), SERVER_PORT) == Kind.BYPASS
-
-
-def test_a_link_from_below_may_bring_only_workers_updates(
-    vnp4_1: NativeSwitch,
-) -> None:
-    """A worker that moved has left updates behind in the engine that it moved from."""
-    assert kind_of(vnp4_1, update(WORKER), LINK_PORT) == Kind.UPDATE
-    assert kind_of(vnp4_1, update(CHILD), LINK_PORT) == Kind.UPDATE
-    assert refused(vnp4_1, Refusal.PORT, update(CHILD), WORKER_PORT)
-    assert refused(vnp4_1, Refusal.PORT, ack(), LINK_PORT)
 
 
 def test_only_an_engine_below_may_count_others_in(vnp4_1: NativeSwitch) -> None:

@@ -2,28 +2,23 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import ARP, Ether
+from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from olafctl.wire import layouts
-from olafctl.wire.frames import ipv4_checksum, pack
-from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Flag, FrameType, Kind
+from olafctl.wire.frames import pack
+from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind
 from olaflab.frames import OlafFrame
 from olafswitch.p4.switch.native import NativeSwitch
 from tests.p4src.frames import (
-    NEIGHBOUR,
-    NEIGHBOUR_PORT,
     PLAIN,
-    SERVER_PORT,
     STRANGER,
     STRANGER_PORT,
     WORKER,
     WORKER_PORT,
     ack,
-    result,
     update,
 )
 
@@ -46,32 +41,6 @@ def from_queue(kind: Kind, frame: bytes, cluster: int = 5, src: int = 0, dst: in
     return pack(layouts.TUSER, values) + frame
 
 
-def test_the_outgoing_update_is_forwarded_unmodified(vnp4_2: NativeSwitch) -> None:
-    frame = update().encode()
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.UPDATE, frame)) == [(SERVER_PORT, frame)]
-
-
-def test_an_ack_reaches_exactly_the_members_of_its_cluster(
-    vnp4_2: NativeSwitch,
-) -> None:
-    sent = ack()
-    copies = sorted(vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, sent.encode())))
-    assert [port for port, _ in copies] == [WORKER_PORT, NEIGHBOUR_PORT]
-    for (_, copy), member in zip(copies, (WORKER, NEIGHBOUR), strict=True):
-        expected = replace(sent, destination=member, flags=int(Flag.STATUS), status=STATUS)
-        assert copy == expected.encode()
-
-
-def test_lengths_and_checksum_of_an_ack_with_status_are_right(vnp4_2: NativeSwitch) -> None:
-    [(_, copy), _] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.ACK, ack().encode()))
-    packet = Ether(copy)
-    assert packet[IP].len == len(copy) - layouts.ETHERNET.size
-    assert packet[UDP].len == packet[IP].len - layouts.IPV4.size
-    header = copy[layouts.ETHERNET.size : layouts.ETHERNET.size + layouts.IPV4.size]
-    assert ipv4_checksum(header) == 0
-    assert np.array_equal(OlafFrame.decode(copy).gradient, ack().gradient)
-
-
 @pytest.mark.parametrize(
     ("upstream", "kept"),
     [
@@ -90,33 +59,6 @@ def test_of_two_engines_the_one_with_fewer_slots_is_reported(
     assert OlafFrame.decode(copy).status == (STATUS if kept == "ours" else status)
 
 
-def test_a_completed_round_comes_from_its_servers_address(
-    vnp4_2: NativeSwitch,
-) -> None:
-    completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
-    copies = sorted(vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, completed.encode())))
-    assert [port for port, _ in copies] == [WORKER_PORT, NEIGHBOUR_PORT]
-    for (_, copy), member in zip(copies, (WORKER, NEIGHBOUR), strict=True):
-        source = replace(completed.destination, mac=NEIGHBOUR.mac)
-        expected = replace(completed, frame_type=FrameType.RESULT, source=source, destination=member)
-        assert copy == expected.encode()
-
-
-def test_a_child_engines_completed_round_goes_to_its_parent(vnp4_2: NativeSwitch) -> None:
-    completed = replace(update(NEIGHBOUR), count=2, flags=int(Flag.AGGREGATED))
-    [(port, out)] = vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, completed.encode(), cluster=7))
-    source = replace(NEIGHBOUR, ip=STRANGER.ip)
-    assert (port, out) == (SERVER_PORT, replace(completed, source=source).encode())
-
-
-def test_a_parent_s_result_goes_to_the_members(vnp4_2: NativeSwitch) -> None:
-    copies = vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, result().encode()))
-    assert sorted(copies) == [
-        (port, replace(result(), destination=member).encode())
-        for port, member in ((WORKER_PORT, WORKER), (NEIGHBOUR_PORT, NEIGHBOUR))
-    ]
-
-
 def test_a_completed_round_without_members_is_dropped(vnp4_2: NativeSwitch) -> None:
     assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.RESULT, update().encode(), cluster=8)) == []
 
@@ -133,17 +75,6 @@ def test_other_ip_traffic_follows_the_longest_prefix_untouched(vnp4_2: NativeSwi
     assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
 
 
-def test_a_wrong_ip_checksum_of_somebody_else_is_not_repaired(vnp4_2: NativeSwitch) -> None:
-    frame = bytes(PLAIN / IP(dst=str(STRANGER.ip), chksum=0x1234) / UDP(dport=53) / Raw(bytes(10)))
-    assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame)) == [(STRANGER_PORT, frame)]
-
-
-def test_a_broadcast_is_flooded_to_every_port_but_its_own(vnp4_2: NativeSwitch) -> None:
-    frame = bytes(Ether(dst="ff:ff:ff:ff:ff:ff") / ARP())
-    out = vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame, src=WORKER_PORT))
-    assert sorted(out) == [(NEIGHBOUR_PORT, frame), (SERVER_PORT, frame)]
-
-
 def test_other_traffic_is_bridged_by_its_mac_or_dropped(vnp4_2: NativeSwitch) -> None:
     known = bytes(Ether(dst=WORKER.mac, type=0x88B5) / Raw(b"x" * 50))
     unknown = bytes(Ether(dst="02:00:00:00:00:77", type=0x88B5) / Raw(b"x" * 50))
@@ -154,12 +85,6 @@ def test_other_traffic_is_bridged_by_its_mac_or_dropped(vnp4_2: NativeSwitch) ->
 def test_a_port_chosen_upstream_wins_over_the_tables(vnp4_2: NativeSwitch) -> None:
     frame = bytes(Ether(dst=WORKER.mac) / IP(dst=str(WORKER.ip)) / Raw(b"hello"))
     assert vnp4_2.process(QUEUE_PORT, from_queue(Kind.BYPASS, frame, dst=9)) == [(9, frame)]
-
-
-def test_a_packet_out_leaves_by_its_port(vnp4_2: NativeSwitch) -> None:
-    frame = bytes(PLAIN / Raw(b"from the control plane"))
-    out = vnp4_2.process(CPU_PORT, pack(layouts.PACKET_OUT, {"egress_port": 4}) + frame)
-    assert out == [(4, frame)]
 
 
 def test_frames_of_front_ports_or_without_a_shim_are_dropped(vnp4_2: NativeSwitch) -> None:

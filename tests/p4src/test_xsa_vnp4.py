@@ -12,14 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olafctl import paths
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits, pack, unpack
 from olafctl.wire.layouts import CPU_PORT, QUEUE_PORT, Kind
-from olafswitch.p4.compiler import compile_program
-from olafswitch.p4.switch.native import NativeSwitch
-from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Replica
-from olafswitch.p4runtime.protocol import p4info_pb2
+from olafswitch.p4runtime.dataplane import Lpm, Replica
+from tests.p4src.conftest import Programmer
 from tests.p4src.frames import (
     CHILD,
     IPV4_TOS,
@@ -52,24 +49,13 @@ class Pair:
     """One program in both forms, with the same entries."""
 
     def __init__(self, name: str) -> None:
-        self.v1model, self._v1model_info = self._start(name, "v1model")
-        self.xsa, self._xsa_info = self._start(f"{name}_xsa", "xsa")
-
-    @staticmethod
-    def _start(name: str, architecture: str) -> tuple[NativeSwitch, p4info_pb2.P4Info]:
-        program = compile_program(paths.sources() / "p4src" / f"{name}.p4")
-        switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
-        switch.commit(switch.prepare(program.p4info, program.device_config))
-        return switch, program.p4info
+        self._forms = Programmer(name), Programmer(f"{name}_xsa", "xsa")
+        self.v1model, self.xsa = (form.switch for form in self._forms)
 
     def add(self, table: str, match: int | Lpm, action: str, **params: int) -> None:
         """An entry in a table with one key field; parameters that are not given are 0."""
-        key: Key = (Exact(match) if isinstance(match, int) else match,)
-        for switch, info in ((self.v1model, self._v1model_info), (self.xsa, self._xsa_info)):
-            table_id = next(each.preamble.id for each in info.tables if each.preamble.alias == table)
-            form = next(each for each in info.actions if each.preamble.alias == action)
-            values = tuple(params.get(param.name, 0) for param in form.params)
-            switch.insert(table_id, key, 0, ActionCall(form.preamble.id, values))
+        for form in self._forms:
+            form.add(table, match, action, **params)
 
 
 def five_tuple_crc(given: int) -> int:
@@ -81,18 +67,8 @@ def five_tuple_crc(given: int) -> int:
 def vnp4_1() -> Pair:
     pair = Pair("vnp4_1")
     pair.xsa.on_user_extern("worker_hash", five_tuple_crc)
-    pair.add(
-        "workers",
-        int(WORKER.ip),
-        "assign",
-        cluster=5,
-        worker=77,
-        index=10,
-        segments=2,
-        member=3,
-        epoch=0,
-        port=1,
-    )
+    known = {"cluster": 5, "worker": 77, "index": 10, "segments": 2, "member": 3, "epoch": 0, "port": 1}
+    pair.add("workers", int(WORKER.ip), "assign", **known)
     pair.add("workers", int(NEIGHBOUR.ip), "assign", cluster=6, worker=0, segments=1, port=layouts.ANY_PORT)
     pair.add("parameter_servers", int(SERVER.ip), "admit", port=SERVER_PORT)
     pair.add("workers", int(CHILD.ip), "assign", cluster=5, segments=2, port=STRANGER_PORT)
@@ -232,24 +208,11 @@ def test_updates_acks_strangers_and_control_messages_differ(vnp4_1: Pair) -> Non
     assert crosses(vnp4_1, CPU_PORT, update().encode())["dst"] == STRANGER_PORT
 
 
-def test_refused_frames_are_dropped(vnp4_1: Pair) -> None:
-    assert crosses(vnp4_1, WORKER_PORT, replace(update(), segment=1).encode())["index"] == 11
-    assert crosses(vnp4_1, WORKER_PORT, replace(update(), segment=2).encode())["drop"] == 1
-    assert crosses(vnp4_1, WORKER_PORT, replace(update(), epoch=1).encode())["drop"] == 1
-
-
 def test_results_are_broadcast_or_go_to_the_parent(vnp4_2: Pair) -> None:
     shim = {field.name: 0 for field in layouts.TUSER.fields} | {"kind": int(Kind.RESULT)}
     assert leaves(vnp4_2, shim | {"cluster": 9}, update().encode())["group"] == 7
     assert leaves(vnp4_2, shim | {"cluster": 5}, update().encode())["dst"] == SERVER_PORT
     assert leaves(vnp4_2, shim | {"cluster": 6}, update().encode())["drop"] == 1
-
-
-def test_the_worker_hash_equals_the_hash_of_v1model(vnp4_1: Pair) -> None:
-    row = NEIGHBOUR.ip.packed + SERVER.ip.packed + b"\x11" + NEIGHBOUR.port.to_bytes(2, "big")
-    row += SERVER.port.to_bytes(2, "big")
-    assert crosses(vnp4_1, WORKER_PORT, update(NEIGHBOUR).encode())["worker"] == zlib.crc32(row)
-    assert crosses(vnp4_1, WORKER_PORT, update().encode())["worker"] == 77
 
 
 def test_acks_get_status_and_checksum_and_go_to_their_group(vnp4_2: Pair) -> None:

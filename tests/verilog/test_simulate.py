@@ -1,6 +1,7 @@
 """The verb simulate: STF and pcap files through a program's Verilog, and its waveforms."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from click.testing import CliRunner
 
 from olafctl import paths
 from olafswitch.cli.main import olafswitch
+from olafswitch.p4runtime.entities import TableEntry
+from olafswitch.p4runtime.session import Session
 from olafswitch.ports.pcap import PcapReader, PcapWriter
 
 EXAMPLE = paths.sources() / "switch" / "examples" / "cocotb_bench.py"
@@ -56,6 +59,21 @@ def test_a_difference_from_an_stf_file_fails(folder: Path, tmp_path: Path) -> No
     stf.write_text("packet 1 0000000002aa 000000000001 0800\nexpect 2 00\n")
     code, output = _run("simulate", folder, "--stf", stf)
     assert code == 1 and "port 2: 0 frames, 1 expected" in output
+
+
+def test_its_tables_are_served_over_p4runtime(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "olafswitch", "simulate", str(folder), "--listen", f"unix:{tmp_path}/s"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline().removeprefix("P4Runtime at ").strip()
+        with Session.connect(address, 1, election_id=1) as session:
+            session.push(folder / "next.p4info.txtpb", folder / "next.json")
+            entry = TableEntry("next", {"hdr.ethernet.dst": 2}, "send", {"port": 3})
+            session.insert(entry)
+            assert session.entries() == {entry}
+        running.send_signal(signal.SIGTERM)
+        assert "0 frames in" in running.stdout.read()
+    assert running.returncode == 0
 
 
 def test_a_folder_without_a_module_is_named(tmp_path: Path) -> None:

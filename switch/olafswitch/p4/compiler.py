@@ -2,7 +2,7 @@
 
 preprocess → parse → check → emit C++ → ``$CXX``. Results are cached by content, so that nothing is
 compiled twice. The ``device_config`` that a P4Runtime client pushes is the preprocessed program itself:
-text, never native code.
+text, never native code. A process that only runs compiled programs loads nothing of the front end.
 """
 
 import json
@@ -16,14 +16,7 @@ from typing import Any
 from google.protobuf import text_format
 
 from olafswitch.cache import build_once, digest
-from olafswitch.errors import BadInput, OlafError, Problem
-from olafswitch.p4.check.program import check_program
-from olafswitch.p4.description import description
-from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.program import Emitter
-from olafswitch.p4.p4info.describe import Describer, as_text
-from olafswitch.p4.syntax.parse import parse
-from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.protocol import p4info_pb2
 from olafswitch.toolchain import Compiler, cxx
 
@@ -67,6 +60,8 @@ def compile_program(
 
     Raises Refused (a BadInput) where it is wrong or not supported, MissingTool without a C++ compiler.
     """
+    from olafswitch.p4.syntax.preprocess import preprocess
+
     progress("preprocessing")
     return compile_text(preprocess(source, include, defines), progress, optimize, str(source))
 
@@ -76,8 +71,16 @@ def p4info_of(text: str, file: str) -> p4info_pb2.P4Info:
 
     Raises Refused where it is wrong or not supported.
     """
-    _, info, _ = _translate(text, file)
-    return info
+    from olafswitch.p4.translation import translate
+
+    return translate(text, file).p4info
+
+
+def as_text(info: p4info_pb2.P4Info) -> str:
+    """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
+    head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
+    body: str = text_format.MessageToString(info)
+    return head + body
 
 
 def compile_text(
@@ -95,11 +98,13 @@ def compile_text(
 
 
 def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, progress: Progress) -> None:
+    from olafswitch.p4.translation import translate
+
     progress("checking")
-    cpp, info, places = _translate(text, file)
-    (work / "p4info.txtpb").write_text(as_text(info))
-    (work / "description.json").write_text(json.dumps(places))
-    (work / "program.cpp").write_text(cpp)
+    made = translate(text, file)
+    (work / "p4info.txtpb").write_text(as_text(made.p4info))
+    (work / "description.json").write_text(json.dumps(made.description))
+    (work / "program.cpp").write_text(made.cpp)
     progress("compiling C++")
     runtime = _runtime(compiler)
     command = [
@@ -107,24 +112,6 @@ def _build(work: Path, text: str, file: str, compiler: Compiler, optimize: str, 
         *map(str, sorted(runtime.glob("*.o"))), "-o", str(work / "program.so"),
     ]  # fmt: skip
     _run(command)
-
-
-def _translate(text: str, file: str) -> tuple[str, p4info_pb2.P4Info, dict[str, Any]]:
-    """C++, P4Info and description of a preprocessed program."""
-    try:
-        program = check_program(parse(text), file)
-        places = Places(program)
-        emitter = Emitter(program, places)
-        cpp = emitter.write()
-        describer = Describer(program, places, emitter.externs.digests)
-        return cpp, describer.describe(), description(describer)
-    except OlafError:
-        raise
-    except RecursionError:
-        raise BadInput(Problem("the program is nested too deeply", remedy="reduce the nesting")) from None
-    except Exception as error:
-        what = f"the P4 compiler failed: {type(error).__name__}: {error}"
-        raise OlafError(Problem(what, remedy="this is a defect of Olaf's P4 compiler")) from error
 
 
 @cache

@@ -8,8 +8,6 @@ import json
 
 from google.protobuf.message import DecodeError
 
-from olafswitch.p4 import p4config
-
 _MARK = "olaf_p4_source"
 _WRAPPED = (b"\x08", b"\x12", b"\x1a")  # the keys of P4DeviceConfig's fields; no source text begins so
 
@@ -26,6 +24,8 @@ def source_of(device_config: bytes) -> str:
     """
     data = device_config
     if data.startswith(_WRAPPED):
+        from olafswitch.p4 import p4config
+
         try:
             data = p4config.CONFIG.FromString(data).device_data
         except DecodeError:

@@ -12,7 +12,7 @@ import grpc
 from google.rpc import code_pb2
 
 from olafswitch.p4runtime import address as addresses
-from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
+from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, p4runtime_stub, uint128
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -42,7 +42,7 @@ class StreamEnded(Exception):
 
 
 class Client:
-    """One device's client; ``election_id`` is (high, low), None for one that never becomes primary.
+    """One device's client; ``election_id`` is None for one that never becomes primary.
 
     Elections are among the controllers of one ``role``; empty is the default role. ``timeout`` is in seconds,
     for the connection and for every call. ``access``: through TLS. Raises StreamEnded.
@@ -52,13 +52,13 @@ class Client:
         self,
         device_id: int,
         address: str,
-        election_id: tuple[int, int] | None,
+        election_id: int | None,
         timeout: float,
         role: str = "",
         access: addresses.Access | None = None,
     ) -> None:
         self.device_id = device_id
-        self.election_id = election_id or (0, 0)
+        self.election_id = election_id or 0
         self.role = role
         self.timeout = timeout
         self._elects = election_id is not None
@@ -98,7 +98,7 @@ class Client:
         if self.role:
             wanted["role"] = {"name": self.role}
         if self._elects:
-            wanted["election_id"] = self.own_election
+            wanted["election_id"] = uint128(self.election_id)
         request = p4runtime_pb2.StreamMessageRequest(arbitration=wanted)
         with self.changed:
             self.arbitration = None
@@ -117,7 +117,7 @@ class Client:
         request.role = self.role
         if rollback:
             request.atomicity = p4runtime_pb2.WriteRequest.ROLLBACK_ON_ERROR
-        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**self.own_election))
+        request.election_id.CopyFrom(p4runtime_pb2.Uint128(**uint128(self.election_id)))
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
@@ -126,7 +126,7 @@ class Client:
         for answer in self.stub.Read(request):
             yield from answer.entities
 
-    def elect(self, election_id: tuple[int, int]) -> None:
+    def elect(self, election_id: int) -> None:
         """Arbitrate again with another election id. Raises StreamEnded."""
         self.election_id = election_id
         self._elects = True
@@ -138,15 +138,9 @@ class Client:
         Both look alike and hold the highest election id so far (P4Runtime §5.3): it is ours when we have
         won, and above ours when we cannot win any more. Id 0 may never win, so its answer is unknown.
         """
-        highest = (message.election_id.high, message.election_id.low)
+        highest = number_of(message.election_id)
         won = message.status.code == code_pb2.OK and highest == self.election_id
-        return won or highest > self.election_id or self.election_id == (0, 0)
-
-    @property
-    def own_election(self) -> dict[str, int]:
-        """The election id as the fields of a message."""
-        high, low = self.election_id
-        return {"high": high, "low": low}
+        return won or highest > self.election_id or self.election_id == 0
 
     @property
     def is_primary(self) -> bool:
@@ -160,9 +154,9 @@ class Client:
         return str(answer.status.message) if answer.status.code == code_pb2.ALREADY_EXISTS else None
 
     @property
-    def highest_election_id(self) -> tuple[int, int]:
-        """(high, low) of the highest that the switch has seen, by its newest arbitration message."""
-        return self.arbitration.election_id.high, self.arbitration.election_id.low
+    def highest_election_id(self) -> int:
+        """The highest that the switch has seen, by its newest arbitration message."""
+        return number_of(self.arbitration.election_id)
 
     def messages(self, kind: str, timeout: float | None) -> Iterator[Any]:
         """Stream messages as they come, until the stream ends or ``timeout`` seconds bring none."""

@@ -16,8 +16,10 @@ request that has to look at all of them."""
 ANSWER_BYTES = 1 << 20
 """A ReadResponse is sent when it reaches this size; gRPC clients take 4 MB by default."""
 
-STREAMS = 48
-"""StreamChannels open at a time, of all devices together."""
+
+def streams(devices: int) -> int:
+    """StreamChannels open at a time, of all devices together: of each some controllers and who looks on."""
+    return max(48, 16 * devices)
 
 
 class TooMany(Exception):

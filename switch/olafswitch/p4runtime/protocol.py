@@ -33,6 +33,16 @@ def parse(kind: Any, data: bytes) -> Any:
         raise Malformed(f"not a {kind.DESCRIPTOR.name}: {error}") from None
 
 
+def uint128(number: int) -> dict[str, int]:
+    """A ``p4.v1.Uint128``'s fields."""
+    return {"high": number >> 64, "low": number & (1 << 64) - 1}
+
+
+def number_of(message: Any) -> int:
+    """The number that a ``p4.v1.Uint128`` is."""
+    return int(message.high << 64 | message.low)
+
+
 def p4runtime_stub(
     channel: Any, timeout: float | None = None, metadata: Sequence[tuple[str, str]] = ()
 ) -> Any:
@@ -72,3 +82,5 @@ _messages("p4.config.v1.p4types_pb2")
 p4info_pb2: Any = _messages("p4.config.v1.p4info_pb2")
 p4data_pb2: Any = _messages("p4.v1.p4data_pb2")
 p4runtime_pb2: Any = _messages("p4.v1.p4runtime_pb2")
+METHODS = tuple(method.name for method in _POOL.FindServiceByName(SERVICE).methods)
+"""The names of its calls."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 from google.protobuf import text_format
@@ -30,12 +30,13 @@ from olafswitch.p4runtime.entities import (
 )
 from olafswitch.p4runtime.failures import Failure, NotPrimary, P4RuntimeFailed, WriteFailed, details
 from olafswitch.p4runtime.program import Program
-from olafswitch.p4runtime.protocol import p4info_pb2, p4runtime_pb2
+from olafswitch.p4runtime.protocol import p4info_pb2, p4runtime_pb2, uint128
 from olafswitch.p4runtime.reader import Reader
 
 _BATCH = 1000
 _ELECTIONS = 3  # attempts, when other controllers bid at the same time
 _PUSH_TIMEOUT = 300.0  # a twin compiles the program first
+_Election = TypeVar("_Election", int, int | None)
 
 
 class Change(Enum):
@@ -92,7 +93,7 @@ class Session(Reader):
         name = name or f"device {device_id}"
         where = f"{name} at {address}"
         try:
-            client = Client(device_id, address, _halves(election_id), timeout, role, access)
+            client = Client(device_id, address, _fitting(election_id), timeout, role, access)
         except StreamEnded as error:
             raise P4RuntimeFailed(where, error.code, error.message, "connecting") from None
         return cls(client, where)
@@ -122,13 +123,12 @@ class Session(Reader):
 
     @property
     def election_id(self) -> int:
-        high, low = self._client.election_id
-        return int(high << 64 | low)
+        return self._client.election_id
 
     def elect(self, election_id: int) -> bool:
         """Arbitrate again with another election id; returns whether this session is now primary."""
         try:
-            self._client.elect(_halves(election_id) or (0, 0))
+            self._client.elect(_fitting(election_id))
         except StreamEnded as error:
             raise P4RuntimeFailed(self.name, error.code, error.message, "arbitrating") from None
         return self.is_primary
@@ -150,8 +150,7 @@ class Session(Reader):
     @property
     def highest_election_id(self) -> int:
         """The highest election id that the switch has seen (P4Runtime §5.4)."""
-        high, low = self._client.highest_election_id
-        return int(high << 64 | low)
+        return self._client.highest_election_id
 
     @property
     def next_election_id(self) -> int:
@@ -184,7 +183,7 @@ class Session(Reader):
         info = p4info if isinstance(p4info, p4info_pb2.P4Info) else _p4info_file(p4info)
         program = self._indexed(info)
         request = p4runtime_pb2.SetForwardingPipelineConfigRequest(
-            device_id=self.device_id, action=action.value, election_id=self._client.own_election
+            device_id=self.device_id, action=action.value, election_id=uint128(self.election_id)
         )
         if action is not PushAction.COMMIT:
             request.config.p4info.CopyFrom(info)
@@ -259,13 +258,16 @@ class Session(Reader):
     def _set_cells(self, kind: str, cell: dict[str, Any], indices: Sequence[int]) -> None:
         for start in range(0, len(indices), _BATCH):
             batch = indices[start : start + _BATCH]
-            entities = [{kind: {**cell, "index": {"index": index}}} for index in batch]
-            updates = [{"type": Change.MODIFY.value, "entity": entity} for entity in entities]
-            self._ask_permit()
-            try:
-                self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
-            except grpc.RpcError as error:
-                raise self._failed(error, "writing") from None
+            cells = [{kind: {**cell, "index": {"index": index}}} for index in batch]
+            self._write_all(Change.MODIFY, cells, "writing")
+
+    def _write_all(self, change: Change, entities: Iterable[dict[str, Any]], doing: str) -> None:
+        updates = [{"type": change.value, "entity": entity} for entity in entities]
+        self._ask_permit()
+        try:
+            self._client.write(p4runtime_pb2.WriteRequest(updates=updates), False)
+        except grpc.RpcError as error:
+            raise self._failed(error, doing) from None
 
     # Packets and digests
 
@@ -305,12 +307,7 @@ class Session(Reader):
         digest_id = self._resolved(self.program.digest_named, digest)
         config = {"max_list_size": max_list, "max_timeout_ns": max_wait_ns, "ack_timeout_ns": ack_wait_ns}
         entry = {"digest_entry": {"digest_id": digest_id, "config": config}}
-        request = p4runtime_pb2.WriteRequest(
-            device_id=self.device_id,
-            election_id=self._client.own_election,
-            updates=[{"type": Change.INSERT.value, "entity": entry}],
-        )
-        self._call(f"asking for digest {digest}", self._client.stub.Write, request)
+        self._write_all(Change.INSERT, [entry], f"asking for digest {digest}")
 
     def digests(self, timeout: float | None = None) -> Iterator[DigestMessage]:
         """Digest lists, each acknowledged when the next is requested; ends as :meth:`packets` does."""
@@ -350,12 +347,10 @@ class Session(Reader):
         return request
 
 
-def _halves(election_id: int | None) -> tuple[int, int] | None:
-    if election_id is None:
-        return None
-    if election_id < 0 or election_id >> 128:
+def _fitting(election_id: _Election) -> _Election:
+    if election_id is not None and (election_id < 0 or election_id >> 128):
         raise BadInput(Problem(f"election id {election_id} does not fit in 128 bits"))
-    return election_id >> 64, election_id & (1 << 64) - 1
+    return election_id
 
 
 def _p4info_file(path: Path) -> P4Info:

@@ -1,1 +1,1 @@
-"""A Verilog module in Verilator, with its clocks, streams and registers, from Python."""
+"""A Verilog module in Verilator, with its clocks, streams and registers, or mapped by Yosys."""

@@ -13,15 +13,21 @@ from olafswitch.toolchain import Compiler, cxx, run, unit, verilator_root
 _NATIVE = Path(__file__).parent / "native"
 _PREFIX = "Vbench"
 _LIBRARY = "bench.so"
-_VERILATE = ("--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--quiet", "-Wno-fatal")
+_VERILATE = (
+    *("--x-assign", "unique", "--x-initial", "unique", "--prefix", _PREFIX),
+    # 5.048 and 5.050 merge two shifts into one by a sum that wraps (verilator/verilator#7955).
+    *(f"-fno-dfg-peephole-replace-shift{way}-shift{way}" for way in "lr"),
+)
 _COMPILE = ("-std=c++17", "-O1", "-fPIC", "-fvisibility-inlines-hidden", "-DVL_USER_STOP", "-DVL_USER_FINISH")
+Units = Mapping[str, tuple[Sequence[Path], Sequence[str]]]
+"""By name: sources that are compiled together, and flags of theirs."""
 _PORT = re.compile(r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0(?:,\d+)?\);")
 
 
 def build(
     top: str,
     files: Sequence[Path],
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     *,
     folders: Sequence[Path] = (),
     sources: Sequence[Path] = (),
@@ -53,31 +59,77 @@ def build(
     def fill(work: Path) -> None:
         progress(f"verilating {top}")
         made = work / "verilated"
-        run(
+        verilate(
+            root,
+            top,
+            made,
             [
-                str(root / "bin" / "verilator_bin"),
                 *_VERILATE,
                 *(("--trace-vcd", "--trace-structs") if traced else ()),
-                *("--prefix", _PREFIX, "--top-module", top, "--Mdir", str(made)),
                 *(f"-G{name}={value}" for name, value in (parameters or {}).items()),
                 *(f"+define+{name}" for name in defines),
                 *(f"-I{folder}" for folder in folders),
                 *map(str, files),
             ],
-            {"VERILATOR_ROOT": str(root)},
         )
         progress(f"compiling {top}")
         (made / "model.cpp").write_text(_model((made / f"{_PREFIX}.h").read_text(), traced))
-        units = {path.stem: [path] for path in native if path.suffix == ".cpp"}
-        units["verilated"] = sorted(made.glob("*.cpp"))
-        around = tuple(dict.fromkeys((_NATIVE, made, *(path.parent for path in native))))
-        objects = _objects(compiler, root, units, around, work, ("-O0",) if quick else ())
-        runtime = sorted(_runtime(compiler, root, traced).glob("*.o"))
-        library = str(work / _LIBRARY)
-        run([*compiler.command, "-shared", "-pthread", "-o", library, *map(str, [*objects, *runtime])])
+        own = ("-O0",) if quick else ()
+        units: dict[str, tuple[Sequence[Path], Sequence[str]]] = {
+            path.stem: ([path], own) for path in native if path.suffix == ".cpp"
+        }
+        units["verilated"] = sorted(made.glob("*.cpp")), own
+        around = dict.fromkeys((_NATIVE, made, *(path.parent for path in native)))
+        flags = [*_COMPILE, *(f"-I{folder}" for folder in around)]
+        link(
+            compiler,
+            work / _LIBRARY,
+            [*objects(compiler, root, flags, units, work), *_runtime(compiler, root, traced)],
+        )
 
     folder, _ = cache.build_once("bench", key, fill)
     return folder / _LIBRARY
+
+
+def verilate(root: Path, top: str, into: Path, arguments: Sequence[str]) -> None:
+    """Write the C++ of module ``top`` into a folder. Raises OlafError."""
+    command = [str(root / "bin" / "verilator_bin"), "--cc", "-O3", "--quiet", "-Wno-fatal"]
+    run([*command, "--top-module", top, "--Mdir", str(into), *arguments], {"VERILATOR_ROOT": str(root)})
+
+
+def objects(compiler: Compiler, root: Path, flags: Sequence[str], units: Units, work: Path) -> Sequence[Path]:
+    """Compile ``units`` into objects in ``work``, two at a time. Raises OlafError."""
+    include = [f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd")]
+
+    def compile_one(name: str) -> Path:
+        sources, own = units[name]
+        source = unit(work / f"{name}.cpp", sources)
+        made = source.with_suffix(".o")
+        run([*compiler.command, *flags, *own, *include, "-c", str(source), "-o", str(made)])
+        return made
+
+    with ThreadPoolExecutor(max_workers=2) as workers:
+        return list(workers.map(compile_one, units))
+
+
+def runtime(
+    name: str, compiler: Compiler, root: Path, flags: Sequence[str], units: Units, *also: Path
+) -> Sequence[Path]:
+    """The objects of ``units``, the same for every module, from the cache or compiled now; they depend on
+    ``also``. Raises OlafError."""
+    files = [path for sources, _ in units.values() for path in sources]
+    key = cache.digest([repr((flags, [own for _, own in units.values()])), str(compiler), *files, *also])
+
+    def fill(work: Path) -> None:
+        objects(compiler, root, flags, units, work)
+
+    folder, _ = cache.build_once(name, key, fill)
+    return sorted(folder.glob("*.o"))
+
+
+def link(compiler: Compiler, library: Path, parts: Sequence[Path]) -> None:
+    """Make a shared library of objects. Raises OlafError."""
+    run([*compiler.command, "-shared", "-pthread", "-o", str(library), *map(str, parts)])
 
 
 def lint(top: str, folders: Sequence[Path], files: Sequence[Path] = (), options: Sequence[str] = ()) -> str:
@@ -123,37 +175,13 @@ BenchModel *bench_model(VerilatedContext *context) {{ return new Made(context); 
 """
 
 
-def _runtime(compiler: Compiler, root: Path, traced: bool) -> Path:
-    """The folder of the bench and Verilator's own run-time objects, the same for every module."""
+def _runtime(compiler: Compiler, root: Path, traced: bool) -> Sequence[Path]:
+    """The bench and Verilator's own run-time objects."""
     names = ("verilated", "verilated_threads", "verilated_dpi", *(("verilated_vcd_c",) if traced else ()))
-    files = [root / "include" / f"{name}.cpp" for name in names]
-    own = sorted(_NATIVE.glob("*.cpp"))
-    key = cache.digest([repr((_COMPILE, traced)), str(compiler), *files, *sorted(_NATIVE.glob("*"))])
-
-    def fill(work: Path) -> None:
-        units = {"runtime": files, "bench": own}
-        _objects(compiler, root, units, (_NATIVE,), work, ("-DOLAF_BENCH_TRACE",) if traced else ())
-
-    folder, _ = cache.build_once("bench-runtime", key, fill)
-    return folder
-
-
-def _objects(
-    compiler: Compiler,
-    root: Path,
-    units: Mapping[str, Sequence[Path]],
-    folders: Sequence[Path],
-    work: Path,
-    options: Sequence[str] = (),
-) -> list[Path]:
-    include = [f"-isystem{folder}" for folder in (root / "include", root / "include" / "vltstd")]
-
-    def compile_one(name: str) -> Path:
-        source = unit(work / f"{name}.cpp", units[name])
-        made = source.with_suffix(".o")
-        command = [*compiler.command, *_COMPILE, *options, *include, *(f"-I{folder}" for folder in folders)]
-        run([*command, "-c", str(source), "-o", str(made)])
-        return made
-
-    with ThreadPoolExecutor(max_workers=2) as workers:
-        return list(workers.map(compile_one, units))
+    own = ("-DOLAF_BENCH_TRACE",) if traced else ()
+    units = {
+        "runtime": ([root / "include" / f"{name}.cpp" for name in names], own),
+        "bench": (sorted(_NATIVE.glob("*.cpp")), own),
+    }
+    flags = [*_COMPILE, f"-I{_NATIVE}"]
+    return runtime("bench-runtime", compiler, root, flags, units, *sorted(_NATIVE.glob("*.h")))

@@ -8,42 +8,40 @@ struct metadata_t { }
 parser Inner(packet_in packet, out key_t key) {
     state start { packet.extract(key); transition accept; }
 }
-parser MyParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t s) {
+parser MyParser(packet_in packet, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     Inner() inner;
-    state start { inner.apply(packet, hdr.key); transition accept; }
+    state start { inner.apply(packet, h.key); transition accept; }
 }
-control MyVerify(inout headers_t hdr, inout metadata_t meta) { apply { } }
-control MyIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t s) {
+control MyIngress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     register<bit<32>>(6) totals;
     register<bit<1>>(4096) flags;
     apply {
         bit<32> total = 7;
         bit<1> flag = 0;
-        totals.read(total, (bit<32>) hdr.key.at);
-        if (hdr.key.kind != 0) {
-            total = total + (bit<32>) hdr.key.amount;
-            totals.write((bit<32>) hdr.key.at, total);
+        totals.read(total, (bit<32>) h.key.at);
+        if (h.key.kind != 0) {
+            total = total + (bit<32>) h.key.amount;
+            totals.write((bit<32>) h.key.at, total);
         }
-        if (hdr.key.kind == 1) {
-            flags.write((bit<32>) hdr.key.amount, 1);
+        if (h.key.kind == 1) {
+            flags.write((bit<32>) h.key.amount, 1);
         } else {
-            flags.read(flag, (bit<32>) hdr.key.amount);
+            flags.read(flag, (bit<32>) h.key.amount);
         }
-        hdr.seen.setValid();
-        hdr.seen.total = total + (bit<32>) flag;
-        s.egress_spec = (bit<9>) hdr.key.kind;
-        if (hdr.key.at == 4) mark_to_drop(s);
+        h.seen.setValid();
+        h.seen.total = total + (bit<32>) flag;
+        s.egress_spec = (bit<9>) h.key.kind;
+        if (h.key.at == 4) mark_to_drop(s);
     }
 }
-control MyEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t s) {
+#define MY_EGRESS
+control MyEgress(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     register<bit<16>>(512) lasts;
     apply {
         bit<16> last;
         lasts.read(last, (bit<32>) s.egress_port);
-        lasts.write((bit<32>) s.egress_port, hdr.key.amount);
-        hdr.seen.last = last;
+        lasts.write((bit<32>) s.egress_port, h.key.amount);
+        h.seen.last = last;
     }
 }
-control MyCompute(inout headers_t hdr, inout metadata_t meta) { apply { } }
-control MyDeparser(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.key); packet.emit(hdr.seen); } }
-V1Switch(MyParser(), MyVerify(), MyIngress(), MyEgress(), MyCompute(), MyDeparser()) main;
+#include "pipe.p4"

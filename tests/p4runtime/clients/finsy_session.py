@@ -1,4 +1,4 @@
-"""A whole session of finsy: finsy_session.py ADDRESS P4INFO CONFIG. Prints "done" at the end."""
+"""A whole session of finsy; arguments are ADDRESS P4INFO CONFIG DEVICE. Prints "done" at the end."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ import finsy as fy
 KEY = {"address": 0x0A000001, "port": 3}
 
 
-async def main(address: str, p4info: str, config: str) -> None:
+async def main(address: str, p4info: str, config: str, device: str) -> None:
     options = fy.SwitchOptions(p4info=Path(p4info), p4blob=Path(config), initial_election_id=10)
     async with fy.Switch("primary", address, options) as primary:
         print("primary and pipeline")
@@ -61,12 +61,7 @@ async def main(address: str, p4info: str, config: str) -> None:
         assert read == group, read
 
         print("packets")
-        packets = primary.read_packets()
-        waiting = asyncio.ensure_future(anext(packets))
-        await asyncio.sleep(0)
-        await primary.write([fy.P4PacketOut(b"hello", egress_port=5, padding=0)])
-        packet = await asyncio.wait_for(waiting, 10)
-        assert packet.payload == b"hello"
+        await send_and_receive(primary, egress_port=5, padding=0)
 
         print("backup and takeover")
         async with fy.Switch("backup", address, options(initial_election_id=9)) as backup:
@@ -77,6 +72,16 @@ async def main(address: str, p4info: str, config: str) -> None:
                 await taker.delete([route])
                 await refused(primary.delete([exact]), "PERMISSION_DENIED")
     print("done")
+
+
+async def send_and_receive(primary: Any, **metadata: int) -> None:
+    """A packet-out, which the data plane sends back."""
+    packets = primary.read_packets()
+    waiting = asyncio.ensure_future(anext(packets))
+    await asyncio.sleep(0)
+    await primary.write([fy.P4PacketOut(b"hello", **metadata)])
+    packet = await asyncio.wait_for(waiting, 60)
+    assert packet.payload == b"hello"
 
 
 async def everything(entities: AsyncIterator[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A whole session of p4runtime-shell: shell_session.py ADDRESS P4INFO CONFIG. Prints "done" at the end."""
+"""A session of p4runtime-shell; arguments are ADDRESS P4INFO CONFIG DEVICE. Prints "done" at the end."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import p4runtime_sh.shell as sh
 from p4runtime_sh.p4runtime import P4RuntimeClient, P4RuntimeException, P4RuntimeWriteException
 
 
-def main(address: str, p4info: str, config: str) -> None:
+def main(address: str, p4info: str, config: str, device: str) -> None:
     print("primary and pipeline")
     sh.setup(1, address, (0, 10), config=sh.FwdPipeConfig(p4info, config), verbose=False)
     assert sh.APIVersion() == "1.4.1"
@@ -43,19 +43,9 @@ def main(address: str, p4info: str, config: str) -> None:
     default.modify()
     assert labels("ingress.exact", is_default=True) == [99]
 
-    print("selector")
-    member = sh.ActionProfileMember("ingress.selector")(member_id=1, action="ingress.forward")
-    member.action["port"], member.action["label"] = "1", "1"
-    member.insert()
-    group = sh.ActionProfileGroup("ingress.selector")(group_id=1)
-    group.add(1, weight=2)
-    group.insert()
-    selected = sh.TableEntry("ingress.selected")(group_id=1)
-    selected.match["value"] = "1"
-    selected.insert()
-    refused(group.delete, "FAILED_PRECONDITION")
-
-    print("counters, meters, replication")
+    if device != "hardware":
+        selector_and_meters()
+    print("counters and replication")
     counter = sh.CounterEntry("ingress.frames")(index=2)
     counter.packet_count, counter.byte_count = 5, 320
     counter.modify()
@@ -65,43 +55,16 @@ def main(address: str, p4info: str, config: str) -> None:
     direct.packet_count = 6
     direct.modify()
     assert [each.packet_count for each in found(sh.DirectCounterEntry("ingress.exact_counter").read)] == [6]
-    meter = sh.MeterEntry("ingress.rate")(index=1)
-    meter.cir, meter.cburst, meter.pir, meter.pburst = 1, 2, 3, 4
-    meter.modify()
-    assert [each.pir for each in found(sh.MeterEntry("ingress.rate").read)] == [0, 3, 0]
     multicast = sh.MulticastGroupEntry(1)
     multicast.add(2, 1).add(3, 1)
     multicast.insert()
     assert [len(each.replicas) for each in found(sh.MulticastGroupEntry().read)] == [2]
-    clone = sh.CloneSessionEntry(7)
-    clone.add(2, 1)
-    clone.insert()
-    assert [each.session_id for each in found(sh.CloneSessionEntry().read)] == [7]
 
     print("packets")
-    packets = sh.PacketIn()
-    sh.PacketOut(b"hello", egress_port="5", padding="0").send()
-    arrived: list[Any] = []
-    for _ in range(50):
-        arrived = list(packets.sniff(timeout=0.2))
-        if arrived:
-            break
-    (packet,) = arrived
-    assert packet.packet.payload == b"hello", packet
+    send_and_receive(egress_port="5", padding="0")
 
     print("backup and takeover")
-    backup = P4RuntimeClient(1, address, (0, 9))
-    update = sh.p4runtime_pb2.Update(type=sh.p4runtime_pb2.Update.DELETE)
-    update.entity.table_entry.CopyFrom(ternary.msg())
-    try:
-        backup.write_update(update)
-    except Exception as error:
-        assert "PERMISSION_DENIED" in str(error), error
-    else:
-        raise AssertionError("a backup wrote")
-    backup.election_id = (1, 0)
-    backup.handshake()
-    backup.write_update(update)
+    backup = take_over(1, address, ternary)
     try:
         exact.delete()
     except Exception as error:
@@ -112,6 +75,59 @@ def main(address: str, p4info: str, config: str) -> None:
     backup.tear_down()
     sh.teardown()
     print("done")
+
+
+def selector_and_meters() -> None:
+    """What a program in hardware does not have."""
+    print("selector, meters, clone session")
+    member = sh.ActionProfileMember("ingress.selector")(member_id=1, action="ingress.forward")
+    member.action["port"], member.action["label"] = "1", "1"
+    member.insert()
+    group = sh.ActionProfileGroup("ingress.selector")(group_id=1)
+    group.add(1, weight=2)
+    group.insert()
+    selected = sh.TableEntry("ingress.selected")(group_id=1)
+    selected.match["value"] = "1"
+    selected.insert()
+    refused(group.delete, "FAILED_PRECONDITION")
+    meter = sh.MeterEntry("ingress.rate")(index=1)
+    meter.cir, meter.cburst, meter.pir, meter.pburst = 1, 2, 3, 4
+    meter.modify()
+    assert [each.pir for each in found(sh.MeterEntry("ingress.rate").read)] == [0, 3, 0]
+    clone = sh.CloneSessionEntry(7)
+    clone.add(2, 1)
+    clone.insert()
+    assert [each.session_id for each in found(sh.CloneSessionEntry().read)] == [7]
+
+
+def send_and_receive(**metadata: str) -> None:
+    """A packet-out, which the data plane sends back."""
+    packets = sh.PacketIn()
+    sh.PacketOut(b"hello", **metadata).send()
+    arrived: list[Any] = []
+    for _ in range(300):
+        arrived = list(packets.sniff(timeout=0.2))
+        if arrived:
+            break
+    (packet,) = arrived
+    assert packet.packet.payload == b"hello", packet
+
+
+def take_over(device: int, address: str, entry: Any) -> Any:
+    """A second controller, which may delete the entry only once it is primary."""
+    backup = P4RuntimeClient(device, address, (0, 9))
+    update = sh.p4runtime_pb2.Update(type=sh.p4runtime_pb2.Update.DELETE)
+    update.entity.table_entry.CopyFrom(entry.msg())
+    try:
+        backup.write_update(update)
+    except Exception as error:
+        assert "PERMISSION_DENIED" in str(error), error
+    else:
+        raise AssertionError("a backup wrote")
+    backup.election_id = (1, 0)
+    backup.handshake()
+    backup.write_update(update)
+    return backup
 
 
 def refused(write: Callable[[], None], code: str) -> None:
@@ -136,7 +152,8 @@ def labels(table: str, is_default: bool = False) -> list[int]:
     return [int.from_bytes(entry.action["label"].value, "big") for entry in found(query.read)]
 
 
-if __name__ == "__main__":
+def run(main: Callable[..., None]) -> None:
+    """The session with the command line's arguments."""
     try:
         main(*sys.argv[1:])
     except (Exception, SystemExit) as error:
@@ -145,3 +162,7 @@ if __name__ == "__main__":
         if isinstance(error, P4RuntimeException):
             print(error.grpc_error, flush=True)
         os._exit(1)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -17,6 +17,8 @@ from olafswitch.console.output import json_option, show
               help="Write the program as Verilog to this folder; without -o only that.")  # fmt: skip
 @click.option("--extern", "externs", multiple=True, metavar="NAME=HASH",
               help="The hash that a user extern computes, for --verilog; crc32 for example.")  # fmt: skip
+@click.option("--map", "with_map", is_flag=True,
+              help="With --verilog: report what Yosys makes of it, size and levels (minutes).")  # fmt: skip
 @json_option("Print what was written as JSON.")
 def command(
     file: Path,
@@ -25,6 +27,7 @@ def command(
     defines: tuple[str, ...],
     verilog: Path | None,
     externs: tuple[str, ...],
+    with_map: bool,
     as_json: bool,
 ) -> None:
     """Compile the P4_16 program FILE for v1model or XSA.
@@ -34,24 +37,30 @@ def command(
     P4Info, what a driver must know of its tables, and a report: `simulate` runs it. A program that is wrong,
     or uses what is not supported, is refused with its place and exit code 2; nothing is written then.
     """
-    from olafswitch.p4.compiler import compile_text, p4info_of
-    from olafswitch.p4.p4info.describe import as_text
+    from olafswitch.p4.compiler import as_text, compile_text, p4info_of
     from olafswitch.p4.syntax.preprocess import preprocess
-    from olafswitch.p4.verilog.compile import HASHES, compile_module, write
 
     if output is None and verilog is None:
         raise click.UsageError("give -o, --verilog, or both")
     macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
     functions = {name: kind for name, _, kind in (each.partition("=") for each in externs)}
-    if unknown := set(functions.values()) - set(HASHES):
-        raise click.BadParameter(f"{unknown.pop()!r} is none of {', '.join(HASHES)}", param_hint="--extern")
     files: list[Path] = []
-    fresh = True
+    fresh, module = True, None
+    if verilog is not None or functions:
+        # Late, as it takes long to load.
+        from olafswitch.p4.verilog.compile import HASHES, compile_module, write
+
+        if unknown := set(functions.values()) - set(HASHES):
+            what = f"{unknown.pop()!r} is none of {', '.join(HASHES)}"
+            raise click.BadParameter(what, param_hint="--extern")
     text = preprocess(file, include, macros)
-    module = compile_module(text, str(file), functions=functions) if verilog is not None else None
-    info = as_text(p4info_of(text, str(file)))
-    if output is not None:
+    if verilog is not None:
+        module = compile_module(text, str(file), functions=functions)
+    if output is None:
+        info = as_text(p4info_of(text, str(file)))
+    else:
         program = compile_text(text, lambda step: click.echo(f"{file}: {step}", err=True), file=str(file))
+        info = as_text(program.p4info)
         output.mkdir(parents=True, exist_ok=True)
         written = {
             output / "p4info.txtpb": info.encode(),
@@ -63,6 +72,6 @@ def command(
             path.write_bytes(data)
         files, fresh = [*written], program.fresh
     if module is not None and verilog is not None:
-        files += write(module, info, verilog)
+        files += write(module, info, verilog, with_map)
     document = {"files": [str(path) for path in files], "compiled": fresh}
     show(document, "\n".join(f"wrote {path}" for path in files), as_json)

@@ -18,21 +18,31 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the waveforms to this file, as VCD.")  # fmt: skip
+@click.option("--listen", metavar="ADDRESS",
+              help="Then serve P4Runtime there until Ctrl-C: unix:PATH or HOST:PORT; device 1.")  # fmt: skip
 @json_option("Print frames, cycles and the first difference as JSON.")
 def command(
-    folder: Path, stf_file: Path | None, ports: tuple[str, ...], trace: Path | None, as_json: bool
+    folder: Path,
+    stf_file: Path | None,
+    ports: tuple[str, ...],
+    trace: Path | None,
+    listen: str | None,
+    as_json: bool,
 ) -> None:
     """Simulate the Verilog of a program.
 
     `compile --verilog` wrote it to FOLDER.
 
-    Runs the STF file first, if one is given, then the frames of the pcap files. Exit code 1 when something
-    else leaves than the STF file expects, 3 without Verilator or a C++ compiler.
+    Runs the STF file first, if one is given, then the frames of the pcap files. A client of --listen pushes
+    the P4Info and, as device config, the JSON file in FOLDER; packet-outs go through the module. Exit code 1
+    when something else leaves than the STF file expects, 3 without Verilator or a C++ compiler.
     """
+    from olafswitch import main_thread
     from olafswitch.errors import EXIT_FAILED, BadInput, Problem
     from olafswitch.p4.hardware.simulated import SimulatedSwitch
     from olafswitch.p4.stf.commands import Unreadable
     from olafswitch.p4.stf.play import play
+    from olafswitch.p4runtime.agent import serve
     from olafswitch.ports import spec
     from olafswitch.ports.pcap import PcapReader, PcapWriter, why_not_written
     from olafswitch.ports.transport import Transport
@@ -80,6 +90,9 @@ def command(
         for when, port, frame in sent:
             if port in writers:
                 writers[port].write(frame, when)
+        if listen is not None:
+            with serve({1: switch}, listen) as agent:
+                main_thread.serve(lambda: click.echo(f"P4Runtime at {agent.address}"), lambda: None)
         cycles = switch.bench.cycles()
     finally:
         switch.close()

@@ -38,8 +38,8 @@ XSA = Architecture(
     "xsa",
     "XilinxPipeline",
     ("parser", "match_action", "deparser"),
-    frozenset(["UserExtern", "Counter", "Checksum"]),
-    _TABLE | {"direct_match", "num_masks"},
+    frozenset(["UserExtern", "Counter", "Checksum", "direct_counter"]),
+    _TABLE | {"direct_match", "num_masks", "counters"},
 )
 ARCHITECTURES: Mapping[str, Architecture] = {each.package: each for each in (V1MODEL, XSA)}
 """By the name of the package."""

@@ -18,7 +18,8 @@ from olafswitch.p4.syntax import tree
 def check_block(node: tree.Block, scope: Scope) -> ir.Body:
     """A block's statements in a scope of their own."""
     inner = scope.inner()
-    return ir.Body(tuple(check_statement(statement, inner) for statement in node.statements))
+    made = tuple(check_statement(statement, inner) for statement in node.statements)
+    return ir.Body(made, tuple(statement.pos for statement in node.statements))
 
 
 def check_statement(node: tree.Statement, scope: Scope) -> ir.Statement:

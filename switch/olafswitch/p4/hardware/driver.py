@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from olafswitch.errors import OlafError, Problem
-from olafswitch.p4.hardware.slots import Hashed, Ordered
+from olafswitch.p4.hardware.slots import Hashed, Ordered, Row
 from olafswitch.p4runtime.dataplane import DeviceRefused, TableFull
 
 ID, DIGEST, TARGET, SLOT, COMMAND, COUNT, WORDS = 0x00, 0x08, 0x10, 0x14, 0x18, 0x20, 0x40
@@ -15,15 +15,14 @@ SWEEP = 8
 MAGIC = 0x50345254
 _BYTES_OF_COUNT = 35
 _POLLS = 1_000_000
-_Row = tuple[int, int, int]
-"""An entry's key and mask, each as one number, the first field on top, and its rank."""
 
 
 class Table:
     """One table. Keys, masks and parameters are numbers, their first field on top; the lowest rank wins."""
 
-    def __init__(self, driver: "Driver", number: int, about: Mapping[str, Any]) -> None:
-        self._driver, self._number, self._about = driver, number, about
+    def __init__(self, driver: "Driver", number: int, about: Mapping[str, Any], counter: int | None) -> None:
+        """``counter``: in whose cells entries are counted, by place."""
+        self._driver, self._number, self._about, self._counter = driver, number, about, counter
         self.name: str = about["name"]
         self.key_bits: int = about["key_bits"]
         self.params_bits: int = about["action_low"]
@@ -32,36 +31,26 @@ class Table:
         self.actions: list[str] = [each["name"] for each in about["actions"]]
         self.declared: Sequence[Mapping[str, Any]] = about["entries"]
         """The program's own entries."""
-        self._counter: int | None = None
-        self.clear()
+        self._forget()
 
-    def counts_in(self, counter: int) -> None:
-        """Entries are counted in the cells of this counter, by place."""
-        self._counter = counter
-
-    def clear(self) -> None:
-        """Forget every entry, not touching the hardware."""
-        about = self._about
-        masks = [int(mask, 16) for mask in about["hashes"]]
-        self._hashed = Hashed(about["ways"], about["row_bits"], masks)
-        self._small: Ordered[_Row] = Ordered(about["small"])
-        self._content: dict[_Row, int] = {}
-        self._counted: dict[_Row, tuple[int, int]] = {}
+    def _forget(self) -> None:
+        masks = [int(mask, 16) for mask in self._about["hashes"]]
+        self._hashed = Hashed(self._about["ways"], self._about["row_bits"], masks)
+        self._small = Ordered(self._about["small"], self._first_small)
+        self._content: dict[Row, int] = {}
+        self._counted: dict[Row, tuple[int, int]] = {}
         """What an entry counted in places that it had before."""
 
-    def action(self, names: Sequence[str]) -> int:
-        """The number of the action that has one of ``names``. Raises OlafError."""
-        for name in names:
-            if name in self.actions:
-                return self.actions.index(name)
-        raise OlafError(Problem(f"the module has no action {names[0]}", f"table {self.name}"))
+    def room(self, mask: int) -> int:
+        """For how many more entries with this mask places are free; hash ways may be full before."""
+        return self._home(mask).room
 
     def reset(self) -> None:
         """Remove every entry, those too that are not known here; the program's own default action."""
         with self._driver.lock:
             if slots := self._first_small + self._about["small"]:
                 self._driver.command(CLEAR | SWEEP, self._number, slots - 1, ())
-            self.clear()
+            self._forget()
             self.set_default(None)
 
     def insert(self, key: int, mask: int, rank: int, action: int, params: int) -> None:
@@ -71,20 +60,15 @@ class Table:
             if row in self._content:
                 raise DeviceRefused("ALREADY_EXISTS", f"table {self.name} has an entry with this match")
             entry = self._entry(action, params)
-            if self.is_hashed(mask):
-                plan = self._hashed.plan(key)
-                moves = [((other, mask, 0), place) for other, place in plan or ()]
-            else:
-                small = self._small.plan(row, rank)
-                moves = [(other, place + self._first_small) for other, place in small or ()]
-            if not moves:
+            moves = self._home(mask).plan(row)
+            if moves is None:
                 raise TableFull(f"table {self.name} has no place for this entry")
             self._content[row] = entry
             for other, place in moves:
                 self._write(other, place)
                 if self._counter is not None and other != row:
                     self._leave(other)
-                self._put(other, place)
+                self._home(mask).put(other, place)
 
     def replace(self, rows: Iterable[tuple[int, int]]) -> None:
         """Let exactly these keys and masks match, whatever their action. Raises TableFull."""
@@ -95,11 +79,12 @@ class Table:
             for row in wanted - set(self._content):
                 self.insert(*row, 0, 0)
 
-    def _leave(self, row: _Row) -> None:
+    def _leave(self, row: Row) -> None:
         """Take what an entry counted in a place that it is about to leave: no frame hits it there after."""
-        place = self._place(row)
+        place = self._home(row[1])[row]
         assert self._counter is not None
         self._driver.command(CLEAR, self._number, place, ())
+        self._driver.quiesce()
         packets, total = self._driver.read_counter(self._counter, place)
         before = self._counted.get(row, (0, 0))
         self._counted[row] = (before[0] + packets, before[1] + total)
@@ -109,7 +94,7 @@ class Table:
         row = self._known(key, mask, rank)
         with self._driver.lock:
             self._content[row] = self._entry(action, params)
-            self._write(row, self._place(row))
+            self._write(row, self._home(mask)[row])
 
     def delete(self, key: int, mask: int, rank: int | None = None) -> None:
         """Remove an entry. Raises DeviceRefused."""
@@ -119,11 +104,8 @@ class Table:
                 self._leave(row)
                 del self._counted[row]
             else:
-                self._driver.command(CLEAR, self._number, self._place(row), ())
-            if self.is_hashed(mask):
-                self._hashed.remove(row[0])
-            else:
-                self._small.remove(row)
+                self._driver.command(CLEAR, self._number, self._home(mask)[row], ())
+            self._home(mask).remove(row)
             del self._content[row]
 
     def set_default(self, action: tuple[int, int] | None) -> None:
@@ -145,23 +127,17 @@ class Table:
             before = self._counted.pop(row, (0, 0))
             if self._counter is None:
                 return before
-            packets, total = self._driver.read_counter(self._counter, self._place(row))
+            packets, total = self._driver.read_counter(self._counter, self._home(mask)[row])
         return before[0] + packets, before[1] + total
-
-    def _place(self, row: _Row) -> int:
-        return self._hashed[row[0]] if self.is_hashed(row[1]) else self._small[row] + self._first_small
 
     def is_hashed(self, mask: int) -> bool:
         """Whether an entry with this mask is in a hash way, where ranks do not count."""
         return bool(self._about["ways"]) and mask == self._full
 
-    def _put(self, row: _Row, place: int) -> None:
-        if self.is_hashed(row[1]):
-            self._hashed.put(row[0], place)
-        else:
-            self._small.put(row, row[2], place - self._first_small)
+    def _home(self, mask: int) -> Hashed | Ordered:
+        return self._hashed if self.is_hashed(mask) else self._small
 
-    def _known(self, key: int, mask: int, rank: int | None) -> _Row:
+    def _known(self, key: int, mask: int, rank: int | None) -> Row:
         rank = 0 if self.is_hashed(mask) else rank
         for row in self._content if rank is None else [(key & mask, mask, rank)]:
             if row[:2] == (key & mask, mask) and row in self._content:
@@ -171,7 +147,7 @@ class Table:
     def _entry(self, action: int, params: int) -> int:
         return action << self.params_bits | params
 
-    def _write(self, row: _Row, place: int) -> None:
+    def _write(self, row: Row, place: int) -> None:
         bits = self._about["entry_bits"]
         number = self._content[row] | row[0] << bits | row[1] << bits + self.key_bits
         self._driver.command(SET, self._number, place, self._words(number))
@@ -184,10 +160,7 @@ class Driver:
     """A module whose registers are reached with ``read(offset)`` and ``write(offset, value)``."""
 
     def __init__(
-        self,
-        about: Mapping[str, Any],
-        read: Callable[[int], int],
-        write: Callable[[int, int], None],
+        self, about: Mapping[str, Any], read: Callable[[int], int], write: Callable[[int, int], None]
     ) -> None:
         """``about`` is what the compiler wrote of the module.
 
@@ -195,98 +168,71 @@ class Driver:
         """
         self.lock = threading.RLock()
         self._read, self._write = read, write
-        self._name = about["module"]
+        self.module, self.digest = about["module"], about["digest"]
         self._cell_words = about["cell_words"]
         found = (read(ID), read(DIGEST))
         if found != (MAGIC, int(about["digest"], 16)):
-            what = (
-                f"the registers are not those of {about['module']}: id {found[0]:#x}, digest {found[1]:08x}"
-            )
+            what = f"the registers are not those of {self.module}: id {found[0]:#x}, digest {found[1]:08x}"
             raise OlafError(Problem(what, remedy="use the description that was written with this module"))
-        made = [Table(self, at, each) for at, each in enumerate(about["tables"])]
+        direct = {each["name"]: at for at, each in enumerate(about["counters"]) if each["direct"]}
+        made = [Table(self, at, each, direct.get(each["name"])) for at, each in enumerate(about["tables"])]
+        self._tables = made
         self.tables = {each.name: each for each in made[: len(made) - about["value_set_tables"]]}
         self.value_sets: dict[str, list[Table]] = {}
         """By name: a table for each place where a parser looks one up."""
         for each in made[len(self.tables) :]:
             self.value_sets.setdefault(each.name, []).append(each)
-        self._registers = {each["name"]: at for at, each in enumerate(about["registers"])}
-        self._counters = {each["name"]: at for at, each in enumerate(about["counters"])}
-        self._cells = [each["cells"] for each in about["counters"]]
-        for at, each in enumerate(about["counters"]):
-            if each["direct"]:
-                self.tables[each["name"]].counts_in(at)
-        self._register_cells = [each["cells"] for each in about["registers"]]
+        self.registers = {each["name"]: at for at, each in enumerate(about["registers"])}
+        self.counters = {each["name"]: at for at, each in enumerate(about["counters"])}
+        self._swept = [
+            (what, at, each["cells"])
+            for what, kind in ((TAKE, "counters"), (WRITE_CELL, "registers"))
+            for at, each in enumerate(about[kind])
+        ]
         self._sent: dict[int, int] = {}
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def table(self, names: Sequence[str]) -> Table:
-        """The table that has one of ``names``. Raises OlafError when it does not exist."""
-        for name in names:
-            if name in self.tables:
-                return self.tables[name]
-        raise OlafError(Problem(f"the module has no table {names[0]}"))
-
-    def reset_tables(self) -> None:
-        """Remove every entry of every table and every member of a value set; zero every register."""
-        for table in (*self.tables.values(), *(each for sets in self.value_sets.values() for each in sets)):
+    def reset(self) -> None:
+        """Remove every entry of every table and every member of a value set; zero counters and registers."""
+        for table in self._tables:
             table.reset()
-        for register, cells in enumerate(self._register_cells):
-            self.command(WRITE_CELL | SWEEP, register, cells - 1, (0, 0)[: self._cell_words])
-
-    def register(self, names: Sequence[str]) -> int:
-        """The number of the register that has one of ``names``. Raises OlafError when it does not exist."""
-        for name in names:
-            if name in self._registers:
-                return self._registers[name]
-        raise OlafError(Problem(f"the module has no register {names[0]}"))
+        for what, target, cells in self._swept:
+            self.command(what | SWEEP, target, cells - 1, (0, 0)[: self._cell_words])
 
     def read_cell(self, register: int, index: int) -> int:
         """What a register's cell holds."""
-        with self.lock:
-            self.command(READ_CELL, register, index, ())
-            return self._read(COUNT) | self._read(COUNT + 4) << 32
+        return self._ask(READ_CELL, register, index)
 
     def write_cell(self, register: int, index: int, value: int) -> None:
         """Write a register's cell between two frames."""
         self.command(WRITE_CELL, register, index, (value & 0xFFFFFFFF, value >> 32)[: self._cell_words])
 
-    def counter(self, names: Sequence[str]) -> int:
-        """The number of the counter that has one of ``names``. Raises OlafError when it does not exist."""
-        for name in names:
-            if name in self._counters:
-                return self._counters[name]
-        raise OlafError(Problem(f"the module has no counter {names[0]}"))
-
-    def reset_counter(self, counter: int) -> None:
-        self.command(TAKE | SWEEP, counter, self._cells[counter] - 1, ())
-
     def read_counter(self, counter: int, index: int) -> tuple[int, int]:
         """Packets and bytes since the last call."""
-        with self.lock:
-            self.command(TAKE, counter, index, ())
-            value = self._read(COUNT) | self._read(COUNT + 4) << 32
+        value = self._ask(TAKE, counter, index)
         return value >> _BYTES_OF_COUNT, value & (1 << _BYTES_OF_COUNT) - 1
 
-    def command(self, what: int, target: int, slot: int, words: Sequence[int]) -> None:
-        """Collect an entry's words and let them take effect; returns when no frame saw the state before."""
+    def _ask(self, what: int, target: int, index: int) -> int:
         with self.lock:
-            for offset, value in (
-                (TARGET, target),
-                (SLOT, slot),
-                *((WORDS + 4 * at, w) for at, w in enumerate(words)),
-            ):
+            self.command(what, target, index, ())
+            return self._read(COUNT) | self._read(COUNT + 4) << 32
+
+    def command(self, what: int, target: int, slot: int, words: Sequence[int]) -> None:
+        """Collect an entry's words and let them take effect in one cycle."""
+        with self.lock:
+            given = {TARGET: target, SLOT: slot, **{WORDS + 4 * at: word for at, word in enumerate(words)}}
+            for offset, value in given.items():
                 if self._sent.get(offset) != value:
                     self._write(offset, value)
                     self._sent[offset] = value
             self._write(COMMAND, what)
             if what & SWEEP:
                 self._sent[SLOT] = 0
-                self._wait()
+                self.quiesce()
 
-    def _wait(self) -> None:
+    def quiesce(self) -> None:
+        """Return when no frame is left that saw the state before the last command. Raises DeviceRefused."""
         for _ in range(_POLLS):
             if not self._read(COMMAND):
                 return
-        raise DeviceRefused("UNAVAILABLE", f"{self._name} did not finish clearing a table")
+        what = f"frames in {self.module} still follow the state before, for its output takes none"
+        raise DeviceRefused("UNAVAILABLE", what)

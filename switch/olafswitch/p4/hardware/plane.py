@@ -1,39 +1,34 @@
 """A module's tables, counters, registers and value sets as P4Runtime's agent writes them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from olafswitch.p4.hardware.driver import Driver, Table
+from olafswitch.p4.p4info.matching import mismatch
+from olafswitch.p4.switch.keys import bounds, declared
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
     ActionSpec,
     CounterData,
-    Exact,
+    InitialEntry,
     Key,
     Lpm,
     Match,
     MeterConfig,
-    Optional,
+    P4Info,
+    PipelineRefused,
     Range,
     Replica,
     ReplicationLimits,
     TableFull,
-    Ternary,
     Unsupported,
 )
-from olafswitch.p4runtime.program import MatchKind, Program
+from olafswitch.p4runtime.program import MatchKind, Named, Program
 
 _Row = tuple[int, int, int | None]
 """Key, mask and rank of a place that an entry takes; a hashed one has no rank."""
-
-
-@dataclass
-class _Entry:
-    rows: list[_Row]
-    packets: int = 0
-    bytes: int = 0
 
 
 def _lacks(what: str) -> Callable[..., NoReturn]:
@@ -44,75 +39,117 @@ def _lacks(what: str) -> Callable[..., NoReturn]:
 
 
 class HardwarePlane:
-    """See :class:`olafswitch.p4runtime.dataplane.ForwardingPlane`; of a program for v1model or XSA."""
+    """See :class:`olafswitch.p4runtime.dataplane.DataPlane`; of a module of a program for v1model or XSA."""
 
     replication = ReplicationLimits(511, 0xFFFF, 0xFFFF, 1)
 
     def __init__(self, driver: Driver, info: Program) -> None:
-        """Of a module that was just started: its tables are empty. The program's own entries are inserted."""
+        """What the module holds stays until :meth:`start` or :meth:`commit`."""
         self.driver, self._info, self.p4info = driver, info, info.p4info
-        self._entries: dict[tuple[int, Key, int], _Entry] = {}
-        self._before: dict[tuple[int, int], CounterData] = {}
-        """What was read of counters' cells, which forget it."""
+        self._packet_in: Callable[[bytes], None] = lambda frame: None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._entries: dict[int, dict[tuple[Key, int], list[_Row]]] = {each: {} for each in self._info.tables}
+        self._before: dict[object, CounterData] = {}
+        """What was read of counters' cells and of entries, which forget it."""
         self._groups: dict[int, Sequence[Replica]] = {}
         self._serial = count()
-        for table in driver.tables.values():
-            table.set_default(None)
-        self._declare()
 
-    def _declare(self) -> None:
-        """Insert the entries that the program declares; their actions may be hidden from P4Runtime."""
-        for info in self._info.tables.values():
-            table = self._table(info.id)
-            if table is None:
-                continue
-            for each in table.declared:
-                pairs = zip(info.fields, each["matches"], strict=True)
-                key = tuple(_declared(field.kind, field.bits, match) for field, match in pairs)
-                params = table.packed(each["action"], each["data"])
-                self._insert(info.id, key, each["priority"], each["action"], params)
+    # --- the pipeline
+
+    def prepare(self, p4info: P4Info, config: bytes) -> P4Info:
+        """The module is there: what describes another is refused."""
+        try:
+            found = json.loads(config)["digest"]
+        except (ValueError, KeyError, TypeError):
+            what = "the device_config is not a module's: push the JSON file that `compile --verilog` wrote"
+            raise PipelineRefused(what) from None
+        if found != self.driver.digest:
+            what = f"the device_config is of a module with digest {found}; {self.driver.digest} runs here"
+            raise PipelineRefused(what)
+        if difference := mismatch(p4info, self.p4info):
+            raise PipelineRefused(f"the P4Info does not belong to the module: {difference}")
+        return p4info
+
+    def initial_entries(self, pipeline: P4Info) -> Sequence[InitialEntry]:
+        return [entry for entry, _ in self._declared()]
+
+    def _declared(self) -> Iterator[tuple[InitialEntry, int]]:
+        """Each with its action's number; the action may be hidden from P4Runtime."""
+        for each in self.p4info.tables:
+            info, table = self._info.tables[each.preamble.id], self._table(each.preamble.id)
+            for row in table.declared if table is not None else ():
+                fields = [(field.kind.name.lower(), field.bits) for field in info.fields]
+                key = declared(fields, [match.values() for match in row["matches"]])
+                call = ActionCall(each.action_refs[row["action"]].id, tuple(row["data"]))
+                yield InitialEntry(info.id, key, row["priority"], call, row["const"]), row["action"]
+
+    def commit(self, pipeline: P4Info) -> None:
+        """Empty every table, then as :meth:`start`."""
+        self.driver.reset()
+        self.start()
+
+    def start(self) -> None:
+        """Put the program's own default actions and entries into empty tables."""
+        self._forget()
+        for table in self.driver.tables.values():
+            table.set_default(None)
+        for entry, number in self._declared():
+            table = self.driver.tables[self._info.tables[entry.table_id].name]
+            params = table.packed(number, entry.action.params)
+            self._insert(entry.table_id, entry.key, entry.priority, number, params)
+
+    def quiesce(self) -> None:
+        self.driver.quiesce()
+
+    # --- packets
+
+    def packet_out(self, frame: bytes) -> None:
+        raise Unsupported("nothing takes packet-outs to this module")
+
+    def on_packet_in(self, receive: Callable[[bytes], None]) -> None:
+        self._packet_in = receive
+
+    def on_digest(self, receive: Callable[[int, Sequence[bytes]], None]) -> None:
+        """Hardware has none."""
 
     # --- entries
 
     def insert(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
-        """Add an entry; one that matches a range takes several places. Raises TableFull, nothing changed."""
+        """Add an entry; one that matches a range takes several places. Raises TableFull, nothing written."""
         table = self._table(table_id)
         number, params = self._action(table, action) if table is not None else (0, 0)
         self._insert(table_id, key, priority, number, params)
 
     def _insert(self, table_id: int, key: Key, priority: int, number: int, params: int) -> None:
-        table = self._table(table_id)
-        rows = self._rows(table, table_id, key, priority) if table is not None else []
-        done: list[_Row] = []
-        try:
+        table, size, rows = self._table(table_id), self._info.tables[table_id].size, list[_Row]()
+        if 0 < size <= len(self._entries[table_id]):
+            raise TableFull(f"the table has {size} entries")
+        if table is not None:
+            rows = self._rows(table, table_id, key, priority)
+            if rows and table.room(rows[0][1]) < len(rows):
+                raise TableFull(f"table {table.name} has no place for this entry")
             for value, mask, rank in rows:
-                assert table is not None
                 table.insert(value, mask, rank or 0, number, params)
-                done.append((value, mask, rank))
-        except TableFull:
-            for row in done:
-                assert table is not None
-                table.delete(*row)
-            raise
-        self._entries[table_id, key, priority] = _Entry(rows)
+        self._entries[table_id][key, priority] = rows
 
     def modify(self, table_id: int, key: Key, priority: int, action: ActionSpec) -> None:
         """Replace an entry's action; of a range's places one after the other."""
         table = self._table(table_id)
         if table is not None:
             number, params = self._action(table, action)
-            for value, mask, rank in self._entries[table_id, key, priority].rows:
+            for value, mask, rank in self._entries[table_id][key, priority]:
                 table.update(value, mask, number, params, rank)
 
     def delete(self, table_id: int, key: Key, priority: int) -> None:
-        """Remove an entry."""
         table = self._table(table_id)
-        for row in self._entries.pop((table_id, key, priority)).rows:
+        self._before.pop((table_id, key, priority), None)
+        for row in self._entries[table_id].pop((key, priority)):
             if table is not None:
                 table.delete(*row)
 
     def set_default(self, table_id: int, action: ActionCall | None) -> None:
-        """Set the default action; None restores the program's own."""
         table = self._table(table_id)
         if table is not None:
             table.set_default(self._action(table, action) if action is not None else None)
@@ -121,8 +158,8 @@ class HardwarePlane:
         fields = self._info.tables[table_id].fields
         rank = (-priority << 32) + next(self._serial)
         for match, of in zip(key, fields, strict=True):
-            if isinstance(match, Lpm) and not self._info.tables[table_id].has_priority:
-                rank = of.bits - match.prefix_len
+            if of.kind is MatchKind.LPM and not self._info.tables[table_id].has_priority:
+                rank = of.bits - (match.prefix_len if isinstance(match, Lpm) else 0)
         return [
             (value, mask, None if table.is_hashed(mask) else rank)
             for value, mask in _rows(key, [field.bits for field in fields])
@@ -135,55 +172,45 @@ class HardwarePlane:
     def _action(self, table: Table, action: ActionSpec) -> tuple[int, int]:
         if not isinstance(action, ActionCall):
             raise Unsupported("a P4 program in hardware has no action profiles")
-        number = table.action([self._info.actions[action.action_id].name])
+        number = table.actions.index(self._info.actions[action.action_id].name)
         return number, table.packed(number, action.params)
 
     # --- counters
 
     def counter(self, counter_id: int, index: int) -> CounterData:
-        """One cell of a counter."""
-        number = self.driver.counter([self._info.counters[counter_id].name])
-        packets, total = self.driver.read_counter(number, index)
-        before = self._before.get((number, index), CounterData(0, 0))
-        now = CounterData(before.packets + packets, before.bytes + total)
-        self._before[number, index] = now
+        number = _known(self.driver.counters, self._info.counters[counter_id])
+        return self._more((number, index), [self.driver.read_counter(number, index)])
+
+    def _more(self, cell: object, counted: Iterable[tuple[int, int]]) -> CounterData:
+        before = self._before.get(cell, CounterData(0, 0))
+        packets, total = map(sum, zip((before.packets, before.bytes), *counted, strict=True))
+        now = self._before[cell] = CounterData(packets, total)
         return now
 
     def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
-        """Let one cell of a counter go on from ``data``."""
         self.counter(counter_id, index)
-        self._before[self.driver.counter([self._info.counters[counter_id].name]), index] = data
+        self._before[self.driver.counters[self._info.counters[counter_id].name], index] = data
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
         """An entry's own counter. Raises Unsupported for the default entry."""
         if not key:
             raise Unsupported("hardware does not count what matches no entry")
-        table, entry = self._table(table_id), self._entries[table_id, key, priority]
-        for row in entry.rows:
-            assert table is not None
-            packets, total = table.counted(*row)
-            entry.packets += packets
-            entry.bytes += total
-        return CounterData(entry.packets, entry.bytes)
+        table, rows = self._table(table_id), self._entries[table_id][key, priority]
+        counted = [table.counted(*row) for row in rows] if table is not None else []
+        return self._more((table_id, key, priority), counted)
 
     def set_direct_counter(self, table_id: int, key: Key, priority: int, data: CounterData) -> None:
-        """Let an entry's counter go on from ``data``."""
         self.direct_counter(table_id, key, priority)
-        entry = self._entries[table_id, key, priority]
-        entry.packets, entry.bytes = data.packets, data.bytes
+        self._before[table_id, key, priority] = data
 
     # --- registers, value sets, replication
 
     def register(self, register_id: int, index: int) -> int:
-        """One cell of a register."""
-        return self.driver.read_cell(self._register(register_id), index)
+        return self.driver.read_cell(_known(self.driver.registers, self._info.registers[register_id]), index)
 
     def set_register(self, register_id: int, index: int, value: int) -> None:
-        """Write one cell of a register between two frames."""
-        self.driver.write_cell(self._register(register_id), index, value)
-
-    def _register(self, register_id: int) -> int:
-        return self.driver.register([self._info.registers[register_id].name])
+        number = _known(self.driver.registers, self._info.registers[register_id])
+        self.driver.write_cell(number, index, value)
 
     def set_value_set(self, value_set_id: int, members: Sequence[Key]) -> None:
         """Replace a parser value set's members: those that stay match all the time."""
@@ -197,39 +224,20 @@ class HardwarePlane:
         """Remember a group for what makes the copies behind the module."""
         self._groups[group_id] = replicas or ()
 
-    def quiesce(self) -> None:
-        """Every write waited for the frames that saw the state before."""
-
     idle_ns = _lacks("does not know when entries were last hit")
     set_meter = _lacks("has no meters")
     set_member = set_group = _lacks("has no action profiles")
+    set_clone_session = _lacks("does not clone")
 
     def set_direct_meter(self, table_id: int, key: Key, priority: int, config: MeterConfig | None) -> None:
         if config is not None:
-            raise Unsupported("a P4 program in hardware has no meters")
-
-    def set_clone_session(
-        self, session_id: int, replicas: Sequence[Replica] | None, packet_length: int = 0
-    ) -> None:
-        raise Unsupported("a P4 program in hardware does not clone")
+            self.set_meter()
 
 
-def _declared(kind: MatchKind, bits: int, match: Mapping[str, Any]) -> Match:
-    """A match as the program declares it."""
-    value, mask, high = match["value"], match["mask"], match["high"]
-    full = (1 << bits) - 1
-    if kind is MatchKind.EXACT:
-        return Exact(value)
-    if value is None:
-        return None
-    match kind:
-        case MatchKind.LPM:
-            return Lpm(value, bits if mask is None else int(mask).bit_count())
-        case MatchKind.RANGE:
-            return Range(value, value if high is None else high)
-        case MatchKind.OPTIONAL:
-            return Optional(value)
-    return Ternary(value, full if mask is None else mask)
+def _known(numbers: Mapping[str, int], info: Named) -> int:
+    if info.name not in numbers:
+        raise Unsupported(f"{info.name} is not in the module: nothing there uses it")
+    return numbers[info.name]
 
 
 def _rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
@@ -244,18 +252,9 @@ def _rows(key: Key, widths: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _ternary(match: Match, bits: int) -> list[tuple[int, int]]:
-    full = (1 << bits) - 1
-    match match:
-        case None:
-            return [(0, 0)]
-        case Exact(value) | Optional(value):
-            return [(value, full)]
-        case Lpm(value, length):
-            return [(value, full ^ full >> length)]
-        case Ternary(value, mask):
-            return [(value, mask)]
-        case Range(low, high):
-            return _prefixes(low, high, full)
+    if isinstance(match, Range):
+        return _prefixes(match.low, match.high, (1 << bits) - 1)
+    return [bounds(match, bits)]
 
 
 def _prefixes(low: int, high: int, full: int) -> list[tuple[int, int]]:

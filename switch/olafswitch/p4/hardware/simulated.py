@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from google.protobuf import text_format
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.hardware.plane import HardwarePlane
+from olafswitch.p4.switch.packets import CPU_PORT
 from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4runtime.program import Program
 from olafswitch.p4runtime.protocol import p4info_pb2
-from olafswitch.simulation.bench import Bench, Received, Signals
+from olafswitch.simulation.bench import Axil, Bench, Received, Signals
 from olafswitch.simulation.verilate import build
 
 PERIOD = 4000
@@ -28,14 +30,9 @@ class SimulatedSwitch(HardwarePlane):
 
     def __init__(
         self,
-        about: Mapping[str, Any],
-        files: Sequence[Path],
-        info: Program,
-        seed: int = 1,
-        trace: Path | None = None,
-        progress: Callable[[str], None] = lambda step: None,
-        quick: bool = False,
-    ) -> None:
+        about: Mapping[str, Any], files: Sequence[Path], info: Program, seed: int = 1,
+        trace: Path | None = None, progress: Callable[[str], None] = lambda step: None, quick: bool = False,
+    ) -> None:  # fmt: skip
         """Of the module that ``about`` describes, in ``files``; ``trace`` gets its waveforms (VCD).
 
         Raises OlafError when it cannot be built.
@@ -45,32 +42,23 @@ class SimulatedSwitch(HardwarePlane):
         bench = self.bench = Bench(made, {"clk": PERIOD}, seed)
         if trace is not None:
             bench.trace(trace)
-        side = [
-            [(f"{end}_axis_{name}", bits) for name, bits in about[f"sideband_{way}"].items()]
-            for end, way in (("s", "in"), ("m", "out"))
-        ]
-        self.source = bench.source(Signals.axis("s_axis", side[0]))
-        self.sink = bench.sink(Signals.axis("m_axis", side[1]))
+        side_in = [(f"s_axis_{name}", bits) for name, bits in about["sideband_in"].items()]
+        side_out = [(f"m_axis_{name}", bits) for name, bits in about["sideband_out"].items()]
+        self.source = bench.source(Signals.axis("s_axis", side_in))
+        self.sink = bench.sink(Signals.axis("m_axis", side_out))
         axil = bench.axil("s_axi_")
         bench["rst"] = 1
         bench.run(10)
         bench["rst"] = 0
         bench.run(10)
-        read, write = axil.read, axil.write
-        super().__init__(
-            Driver(about, lambda at: read(at)[0], lambda at, value: _sent(write(at, value))), info
-        )
+        super().__init__(Driver(about, lambda at: axil.read(at)[0], partial(_write, axil)), info)
+        self.start()
 
     @classmethod
     def of_text(
-        cls,
-        text: str,
-        info: Program,
-        functions: Mapping[str, str] | None = None,
-        seed: int = 1,
-        file: str = "program.p4",
-        quick: bool = False,
-    ) -> "SimulatedSwitch":
+        cls, text: str, info: Program, functions: Mapping[str, str] | None = None, seed: int = 1,
+        file: str = "program.p4", quick: bool = False,
+    ) -> "SimulatedSwitch":  # fmt: skip
         """Of a preprocessed program. Raises Refused where it is outside of the subset."""
         made = compile_module(text, file, "p4_program", functions)
         with tempfile.TemporaryDirectory() as folder:
@@ -100,8 +88,9 @@ class SimulatedSwitch(HardwarePlane):
     # --- frames
 
     def send(self, frame: bytes, *side: int) -> None:
-        """Queue a frame with what comes with it."""
-        self.source.send(frame, side)
+        """Queue a frame with what comes with it; one without a byte takes no beat."""
+        if frame:
+            self.source.send(frame, side)
 
     def received(self) -> list[Received]:
         """Run until all that was sent is through; what left since the last call."""
@@ -118,8 +107,15 @@ class SimulatedSwitch(HardwarePlane):
 
     def process(self, port: int, frame: bytes, now_ns: int = 0) -> list[tuple[int, bytes]]:
         """One frame through a v1model program: port and frame of what leaves."""
-        self.offer(port, frame, now_ns)
-        return [each for out in self.received() for each in self.leaving(out)]
+        with self.driver.lock:
+            self.offer(port, frame, now_ns)
+            return [each for out in self.received() for each in self.leaving(out)]
+
+    def packet_out(self, frame: bytes) -> None:
+        """One frame at the CPU port; what leaves by it is a packet-in, and nothing else arrives anywhere."""
+        for port, sent in self.process(CPU_PORT, frame):
+            if port == CPU_PORT:
+                self._packet_in(sent)
 
     def offer(self, port: int, frame: bytes, now_ns: int = 0) -> None:
         """Queue a frame for a v1model program."""
@@ -147,6 +143,6 @@ class SimulatedSwitch(HardwarePlane):
         return "copy" in self.about["sideband_in"]
 
 
-def _sent(response: int) -> None:
-    if response:
+def _write(axil: Axil, address: int, value: int) -> None:
+    if response := axil.write(address, value):
         raise OlafError(Problem(f"a register write was answered with response {response}"))

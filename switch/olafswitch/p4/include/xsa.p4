@@ -42,6 +42,17 @@ extern Counter<W, S> {
     void count(in S index);
 }
 
+// Olaf's own: VitisNetP4 has no counters of a table's entries.
+enum CounterType {
+    packets,
+    bytes,
+    packets_and_bytes
+}
+
+extern direct_counter {
+    direct_counter(CounterType type);
+}
+
 extern Checksum<H> {
     Checksum(HashAlgorithm_t hash);
     void apply<T, W>(in T data, out W result);

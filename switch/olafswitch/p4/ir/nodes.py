@@ -198,6 +198,8 @@ class If(Statement):
 
 class Body(Statement):
     statements: tuple[Statement, ...]
+    places: tuple[Pos, ...] = field(default=(), compare=False)
+    """Where each was written, of those that were."""
 
 
 class Case(Frozen):

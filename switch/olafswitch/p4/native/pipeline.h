@@ -156,7 +156,7 @@ template <class P> struct Pipeline {
         x.length = x.ingress_length = length;
         x.register_length = length;
         x.at = 0;
-        x.truncate_to = NO_LIMIT;
+        x.truncate_to = x.payload_at = NO_LIMIT;
         x.error = 0;
         x.failed = x.exited = x.checksum_error = x.clone = x.resubmit = x.recirculate = x.digest = false;
         P::parse(x, s);

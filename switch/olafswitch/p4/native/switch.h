@@ -80,8 +80,9 @@ struct Context {
         register_length;  // as BMv2 counts: as received, plus headers set valid, minus headers set invalid
     u64 now;
     u64 error;
-    u32 out_at;   // bytes of the outgoing frame made so far
-    bool failed;  // an assert() was false
+    u32 out_at;                    // bytes of the outgoing frame made so far
+    u32 payload_at, payload_from;  // where the last copy has its payload, and from which byte of the frame on
+    bool failed;                   // an assert() was false
     bool exited, checksum_error, clone, resubmit, recirculate, digest;
     u32 session, clone_list, resubmit_list, recirculate_list;
     u32 truncate_to;  // bytes; NO_LIMIT does not
@@ -113,10 +114,15 @@ P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max :
 bool reserve(p4_switch *, size_t bytes);
 
 // Ends an outgoing frame with what the parser left of the received one; the frame's length, 0 without memory.
+// The copies of a frame whose headers are of one length share it; but for its first byte, into which a header
+// that is no whole number of bytes reaches.
 P4_INLINE u32 append_payload(Context &x) {
     const u32 rest = x.length - x.at;
     if (!reserve(x.sw, x.out_at + rest)) return 0;
-    memcpy(x.sw->out + x.out_at, x.data + x.at, rest);
+    const bool there = x.payload_at == x.out_at && x.payload_from == x.at;
+    memcpy(x.sw->out + x.out_at, x.data + x.at, there ? rest > 0 : rest);
+    x.payload_at = x.out_at;
+    x.payload_from = x.at;
     x.out_at += rest;
     return x.out_at;
 }

@@ -33,6 +33,7 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
     x.length = x.ingress_length = (u32)length;
     x.register_length = (int64_t)length;
     x.at = x.out_at = 0;
+    x.payload_at = NO_LIMIT;
     x.error = 0;
     x.failed = x.exited = false;
     typename P::State s;

@@ -6,8 +6,6 @@ Ids are given by ``@id``, or made of the prefix of the kind and a hash of the na
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from google.protobuf import text_format
-
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
@@ -63,13 +61,6 @@ def _controller_headers(program: ir.Program) -> Iterator[ControllerHeader]:
         for annotation in declaration.annotations if declaration else ():
             if annotation.name == "controller_header" and annotation.body and declaration:
                 yield annotation.body[0][1][1:-1], type_, declaration
-
-
-def as_text(info: p4info_pb2.P4Info) -> str:
-    """The P4Info in protobuf's text format, with the two lines that p4c begins it with."""
-    head = "# proto-file: p4/config/v1/p4info.proto\n# proto-message: p4.config.v1.P4Info\n\n"
-    body: str = text_format.MessageToString(info)
-    return head + body
 
 
 class Describer:

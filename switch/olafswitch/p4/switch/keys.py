@@ -1,6 +1,6 @@
 """A table's key in the library's format: for each field, words of a value and words of a mask."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from olafswitch.p4runtime.dataplane import Exact, Key, Lpm, Match, Optional, Range, Ternary
@@ -24,7 +24,7 @@ class KeyForm:
             return row, row, 0
         values, masks, prefix = [], [], 0
         for match, (kind, width, size) in zip(key, self._fields, strict=True):
-            value, mask = _bounds(match, width)
+            value, mask = bounds(match, width)
             if kind == "range" and match is None:
                 mask = (1 << width) - 1
             if kind == "lpm":
@@ -33,28 +33,30 @@ class KeyForm:
             masks.append(mask.to_bytes(size, "little"))
         return b"".join(values), b"".join(masks), prefix
 
-    def decode(self, matches: Sequence[Sequence[int | None]]) -> Key:
-        """The key of an entry in the program, from its (value, mask, high) triples."""
-        made: list[Match] = []
-        for (value, mask, high), (kind, width, _) in zip(matches, self._fields, strict=True):
-            full = (1 << width) - 1
-            if value is None:
-                made.append(None)
-            elif kind == "exact":
-                made.append(Exact(value))
-            elif kind == "lpm":
-                length = bin(full if mask is None else mask).count("1")
-                made.append(Lpm(value, length) if length else None)
-            elif kind == "ternary":
-                made.append(Ternary(value, full if mask is None else mask) if mask != 0 else None)
-            elif kind == "range":
-                made.append(Range(value, value if high is None else high))
-            else:
-                made.append(Optional(value))
-        return tuple(made)
+
+def declared(fields: Iterable[tuple[str, int]], matches: Iterable[Iterable[int | None]]) -> Key:
+    """The key of an entry in the program, from its (value, mask, high) triples; fields are kinds and bits."""
+    made: list[Match] = []
+    for (value, mask, high), (kind, width) in zip(matches, fields, strict=True):
+        full = (1 << width) - 1
+        if value is None:
+            made.append(None)
+        elif kind == "exact":
+            made.append(Exact(value))
+        elif kind == "lpm":
+            length = (full if mask is None else mask).bit_count()
+            made.append(Lpm(value, length) if length else None)
+        elif kind == "ternary":
+            made.append(Ternary(value, full if mask is None else mask) if mask != 0 else None)
+        elif kind == "range":
+            made.append(Range(value, value if high is None else high))
+        else:
+            made.append(Optional(value))
+    return tuple(made)
 
 
-def _bounds(match: Match, width: int) -> tuple[int, int]:
+def bounds(match: Match, width: int) -> tuple[int, int]:
+    """Value and mask of a match; of a range its bounds."""
     full = (1 << width) - 1
     match match:
         case Exact(value) | Optional(value):

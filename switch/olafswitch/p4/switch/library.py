@@ -1,4 +1,4 @@
-"""A compiled program's library and its functions (:file:`olafswitch/p4/native/control.cpp`)."""
+"""A compiled program's library and its functions (:file:`olafswitch/p4/native`)."""
 
 import ctypes as c
 from pathlib import Path
@@ -55,8 +55,3 @@ def load(path: Path, architecture: str) -> c.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
-
-
-def words(value: int, count: int) -> bytes:
-    """A number as 64-bit words, the least significant first."""
-    return value.to_bytes(8 * count, "little")

@@ -8,7 +8,7 @@ from olafswitch.errors import OlafError
 from olafswitch.p4.compiler import Program, compile_text
 from olafswitch.p4.device_config import source_of
 from olafswitch.p4.p4info.matching import mismatch
-from olafswitch.p4.switch.keys import KeyForm
+from olafswitch.p4.switch.keys import KeyForm, declared
 from olafswitch.p4.switch.library import PROCESS, load
 from olafswitch.p4.switch.metadata import MetadataForm, UserExtern
 from olafswitch.p4runtime.dataplane import ActionCall, InitialEntry, Key, P4Info, PipelineRefused
@@ -105,10 +105,10 @@ class Pipeline:
         """The program's own entries, each with its place in the library."""
         made = []
         for table in self.program.description["tables"]:
-            form = KeyForm(table["keys"], table["kind"])
+            fields = [(each["kind"], int(each["width"])) for each in table["keys"]]
             for entry in table["entries"]:
                 action = ActionCall(entry["action"], tuple(entry["data"]))
-                key = form.decode(entry["matches"])
+                key = declared(fields, entry["matches"])
                 made.append(
                     (
                         entry["place"],

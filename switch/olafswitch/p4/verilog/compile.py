@@ -11,6 +11,7 @@ from olafswitch.p4.check.program import check_program
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.verilog.module import Module, module
 from olafswitch.p4.verilog.pipeline import pipeline
+from olafswitch.simulation import mapping
 
 HASHES = ("crc32", "crc16", "csum16", "xor16", "identity")
 """What a user extern may compute."""
@@ -53,21 +54,22 @@ def compile_module(
         raise OlafError(Problem(what, file, "this is a defect of Olaf's P4 compiler")) from error
 
 
-def write(made: Module, p4info: str, folder: Path) -> list[Path]:
-    """The module, its library, ``NAME.json``, the P4Info and ``NAME.txt``, the report; the files written."""
+def write(made: Module, p4info: str, folder: Path, with_map: bool = False) -> list[Path]:
+    """The module, its library, ``NAME.json``, the P4Info and ``NAME.txt``, the report; the files written.
+
+    ``with_map``: the report also says what Yosys makes of the module. Raises MissingTool without it.
+    """
+    mapped = _mapped(made) if with_map else ""
     folder.mkdir(parents=True, exist_ok=True)
     written = {
         folder / f"{made.name}.v": made.text,
         folder / f"{made.name}.json": json.dumps(made.description, indent=1) + "\n",
         folder / f"{made.name}.p4info.txtpb": p4info,
-        folder / f"{made.name}.txt": report(made),
+        folder / f"{made.name}.txt": report(made) + mapped,
     }
     for path, text in written.items():
         path.write_text(text)
-    copied = [folder / path.name for path in library()]
-    for source, path in zip(library(), copied, strict=True):
-        shutil.copy(source, path)
-    return [*written, *copied]
+    return [*written, *(Path(shutil.copy(path, folder)) for path in library())]
 
 
 def report(made: Module) -> str:
@@ -75,25 +77,31 @@ def report(made: Module) -> str:
     about = made.description
     lines = [
         f"module {made.name}",
-        f"  header pipeline: {made.cycles} cycles, one frame a cycle; looks at {about['window']} bytes",
+        f"  header pipeline: {about['cycles']} cycles, one frame a cycle; looks at {about['window']} bytes",
         f"  its registers keep {about['carried_bits']} bits",
         f"  comes with a frame: {_widths(about['sideband_in'])}; leaves: {_widths(about['sideband_out'])}",
         f"  writes {len(about['written'])} bytes of a frame, in {len(about['shifts'])} lengths",
     ]
     for table in about["tables"]:
-        held = table["ways"] << table["row_bits"]
-        places = held + table["small"]
+        held, small = table["ways"] << table["row_bits"], table["small"]
         bits = (table["key_bits"] + table["entry_bits"] + 1) * held
-        lines.append(
-            f"  table {table['name']}: {table['engine']}, {places} places,"
-            f" {table['small']} of them in registers; {bits / 1024:.0f} kbit of memory"
-        )
+        where = f"{held + small} places, {small} of them in registers; {bits / 1024:.0f} kbit of memory"
+        lines.append(f"  table {table['name']}: {table['engine']}, {where}")
     for counter in about["counters"]:
         kind = "direct counter" if counter["direct"] else "counter"
         lines.append(f"  {kind} {counter['name']}: {counter['cells']} cells of 64 bits")
     for register in about["registers"]:
         lines.append(f"  register {register['name']}: {register['cells']} cells of {register['bits']} bits")
     return "\n".join(lines) + "\n"
+
+
+def _mapped(made: Module) -> str:
+    files = {path.name: path.read_text() for path in library()} | {f"{made.name}.v": made.text}
+    netlist = mapping.mapped(made.name, files)
+    taken = mapping.resources(netlist)
+    counts = ", ".join(f"{taken[name.lower()]:,} {name}" for name in mapping.DEVICE)
+    levels = f"{netlist.longest().levels} levels of logic"
+    return f"  mapped to UltraScale+ by {mapping.version()}: {counts}; {levels}\n"
 
 
 def _widths(fields: Mapping[str, int]) -> str:

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.parsing import End, frame_bits
 from olafswitch.p4.verilog.symbolic import Machine
-from olafswitch.p4.verilog.values import VALID, Leaves, leaves, part
+from olafswitch.p4.verilog.values import VALID, Leaves, items, leaves, part
 
 BEAT = 64
 MAX_SHIFTS, MAX_CHOICES = 24, 8
@@ -45,31 +44,19 @@ class Edits:
         return last // BEAT + 1
 
 
-def emissions(machine: Machine, expr: ir.Expr, pos: Pos) -> Iterator[Emission]:
-    """``packet.emit(x)``: every header in it."""
-    yield from _headers(machine, expr.type, machine.value(expr), pos)
-
-
-def _headers(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
-    base = t.stripped(type_)
-    match base:
-        case t.Struct(kind="header"):
-            content = [value[way] for way, _ in leaves(base, pos) if not way.endswith(VALID)]
-            whole = machine.g.cat(content)
-            if whole.width % 8:
-                raise Refused(pos, f"header {type_}", f"is {whole.width} bits long, not a number of bytes")
-            yield Emission(machine.g.all(machine.path, value[VALID]), whole)
-        case t.Struct(fields=fields):
-            for name, inner in fields:
-                yield from _headers(machine, inner, part(value, f".{name}"), pos)
-        case t.Tuple(items=items):
-            for at, inner in enumerate(items):
-                yield from _headers(machine, inner, part(value, f"[{at}]"), pos)
-        case t.Stack(element=element, size=size):
-            for at in range(size):
-                yield from _headers(machine, element, part(value, f"[{at}]"), pos)
-        case _:
-            raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
+def emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Iterator[Emission]:
+    """``packet.emit(value)``: every header in it."""
+    inner = items(type_)
+    if inner is None:
+        raise Refused(pos, "emit", f"{type_} is neither a header nor made of headers")
+    if t.is_header(t.stripped(type_)):
+        whole = machine.g.cat([value[way] for way, _ in leaves(type_, pos) if not way.endswith(VALID)])
+        if whole.width % 8:
+            raise Refused(pos, f"header {type_}", f"is {whole.width} bits long, not a number of bytes")
+        yield Emission(machine.g.all(machine.path, value[VALID]), whole)
+        return
+    for way, of in inner:
+        yield from emissions(machine, of, part(value, way), pos)
 
 
 class Deparsing:
@@ -79,9 +66,8 @@ class Deparsing:
         self.g, self._pos = graph, pos
         self._written: dict[int, list[tuple[Node, Node]]] = {}
         self.edits = Edits()
-        others = {end.chosen: graph.no for end in ends if end.chosen is not None}
+        others = {end.chosen: graph.no for end in ends}
         for end in ends:
-            assert end.chosen is not None
             self._end(end, others | {end.chosen: graph.yes}, made)
         for at, pairs in sorted(self._written.items()):
             self.edits.changed[at] = (graph.any(*(c for c, _ in pairs)), graph.onehot(pairs, 8))
@@ -92,12 +78,10 @@ class Deparsing:
         g = self.g
         inside = g.under(assumed)
         conditions = [inside(each.condition) for each in made]
-        choices = list(dict.fromkeys(
-            c.args[0] if c.op == "not" else c for c in conditions if c.value is None
-        ))  # fmt: skip
+        open_ = (c.args[0] if c.op == "not" else c for c in conditions if c.value is None)
+        choices = list(dict.fromkeys(open_))
         if len(choices) > MAX_CHOICES:
             raise Refused(self._pos, "deparser", f"more than {MAX_CHOICES} headers may be there or not")
-        assert end.chosen is not None
         for decided in product((g.no, g.yes), repeat=len(choices)):
             facts = dict(zip(choices, decided, strict=True))
             literals = [c if fact.value else g.invert(c) for c, fact in facts.items()]
@@ -105,10 +89,8 @@ class Deparsing:
             if chosen.value == 0 or self._contradict(facts):
                 continue
             seen = g.under(assumed | facts)
-            content = [
-                each.content for each, c in zip(made, conditions, strict=True) if seen(c).value == 1
-            ]  # fmt: skip
-            self._place(chosen, [seen(each) for each in content], end.at)
+            kept = [each for each, c in zip(made, conditions, strict=True) if seen(c).value == 1]
+            self._place(chosen, [seen(each.content) for each in kept], end.at)
 
     def _contradict(self, facts: dict[Node, Node]) -> bool:
         """Whether one of the conditions is decided by the others, and differently."""

@@ -5,9 +5,6 @@ import json
 import random
 from typing import Any
 
-from olafswitch.p4.ir import nodes as ir
-from olafswitch.p4.verilog.externs import Count
-from olafswitch.p4.verilog.registers import Register
 from olafswitch.p4.verilog.tables import Engine
 from olafswitch.p4.verilog.values import width
 
@@ -58,21 +55,10 @@ def table(engine: Engine) -> dict[str, Any]:
         "default": {"action": engine.table.default, "data": list(engine.table.default_data)},
         "entries": [
             {"matches": [{"value": m.value, "mask": m.mask, "high": m.high} for m in each.matches],
-             "action": each.action, "data": list(each.data), "priority": each.priority}
+             "action": each.action, "data": list(each.data), "priority": each.priority, "const": each.const}
             for each in engine.table.entries
         ],
     }  # fmt: skip
-
-
-def register(made: Register) -> dict[str, Any]:
-    """A register."""
-    return {"name": made.name, "cells": made.cells, "bits": made.bits}
-
-
-def counter(count: Count) -> dict[str, Any]:
-    """A counter; a direct one has its table's name."""
-    direct = isinstance(count.counter, ir.Table)
-    return {"name": count.counter.name, "direct": direct, "cells": count.cells}
 
 
 def digest(*described: list[dict[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial, reduce
 from itertools import product
 
 from olafswitch.p4.emit.places import Places
@@ -16,7 +16,7 @@ from olafswitch.p4.verilog.parsing import Parsing
 from olafswitch.p4.verilog.registers import Registers
 from olafswitch.p4.verilog.symbolic import Machine, exclude
 from olafswitch.p4.verilog.tables import Tables
-from olafswitch.p4.verilog.values import VALID, Leaves, part, width
+from olafswitch.p4.verilog.values import VALID, Leaves, items, part, width
 
 CRCS = {"crc32": (32, 0xEDB88320, 0xFFFFFFFF), "crc16": (16, 0xA001, 0)}
 """Bits, reflected polynomial, and the value that a CRC starts with and is inverted by."""
@@ -42,6 +42,7 @@ class Externs:
     def __init__(self, graph: Graph, places: Places, functions: Mapping[str, str]) -> None:
         """``functions``: what hash each user extern is, by its name's last part."""
         self.tables = Tables(places, self._count_slot)
+        self.lookup = self.tables.apply
         self.registers = Registers(graph, places)
         self.parsing: Parsing | None = None
         self.counts: dict[object, Count] = {}
@@ -49,50 +50,32 @@ class Externs:
         self.functions = functions
         self._places = places
 
-    def lookup(self, node: ir.TableApply, machine: Machine) -> Leaves:
-        return self.tables.apply(node, machine)
-
     def extern(self, node: ir.ExternCall, machine: Machine) -> Leaves:
         """Raises Refused where hardware does not have it."""
         name = f"{node.owner}.{node.method}" if node.owner else node.method
         if name not in _CALLS:
             raise Refused(node.pos, name, "is not supported in hardware")
-        return _CALLS[name](self, node, machine)
+        return _CALLS[name](self, node, machine) or {}
 
     # --- packets
 
-    def _parser(self, node: ir.ExternCall) -> Parsing:
+    def parser(self, node: ir.ExternCall) -> Parsing:
+        """The parser that runs. Raises Refused where none does."""
         if self.parsing is None:
             raise Refused(node.pos, node.method, "outside of a parser it is not supported")
         return self.parsing
 
-    def extract(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        self._parser(node).extract(node)
-        return {}
-
-    def lookahead(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        return self._parser(node).lookahead(node)
-
-    def advance(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        self._parser(node).advance(node)
-        return {}
-
-    def verify(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def verify(self, node: ir.ExternCall, machine: Machine) -> None:
         error = machine.scalar(node.given(1)).value
         if error is None:
             raise Refused(node.pos, "verify", "which error it signals is not known at compile time")
-        parsing = self._parser(node)
+        parsing = self.parser(node)
         failed = machine.g.invert(machine.scalar(node.given(0)))
         parsing.fail_if(failed, parsing.errors[error], node)
-        return {}
-
-    def emit(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        self.emitted += emissions(machine, node.given(0), node.pos)
-        return {}
 
     # --- what happens to the packet
 
-    def mark_to_drop(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def mark_to_drop(self, node: ir.ExternCall, machine: Machine) -> None:
         if not node.args:
             raise Refused(node.pos, "mark_to_drop()", "without standard_metadata it is not supported")
         target = node.given(0)
@@ -100,10 +83,6 @@ class Externs:
         value[".egress_spec"] = machine.g.const(511, 9)
         value[".mcast_grp"] = machine.g.const(0, 16)
         machine.assign(target, value)
-        return {}
-
-    def nothing(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        return {"": machine.g.yes}
 
     # --- arithmetic
 
@@ -115,39 +94,35 @@ class Externs:
             raise Refused(node.pos, node.method, f"its result cannot be a {target.type}")
         machine.assign(target, {"": machine.g.resize(value, bits)})
 
-    def hash(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def hash(self, node: ir.ExternCall, machine: Machine) -> None:
         g = machine.g
         function = algorithm(node.args[1].value, node.pos)
         base, most = (g.resize(machine.scalar(node.given(at)), 64) for at in (2, 4))
         hashed = self._digest(function, node.given(3), machine, node.pos)
         hashed = g.binary("add", g.resize(machine.o.remainder(hashed, most), 64), base)
         self._store(node, node.args[0].value, hashed, machine)
-        return {}
 
-    def user_extern(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def user_extern(self, node: ir.ExternCall, machine: Machine) -> None:
         name = node.object.name.rpartition(".")[2]
         if name not in self.functions:
             known = "give what it computes, as NAME=crc32"
             raise Refused(node.pos, node.object.name, f"a user extern is unknown to hardware; {known}")
         hashed = self._digest(self.functions[name], node.given(0), machine, node.pos)
         self._store(node, node.args[1].value, hashed, machine)
-        return {}
 
-    def checksum_apply(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def checksum_apply(self, node: ir.ExternCall, machine: Machine) -> None:
         function = _CHECKSUMS[node.object.choice("hash")]
         made = self._digest(function, node.given(0), machine, node.pos)
         self._store(node, node.args[1].value, made, machine)
-        return {}
 
-    def verify_checksum(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def verify_checksum(self, node: ir.ExternCall, machine: Machine) -> None:
         g, stored = machine.g, machine.scalar(node.given(2))
         function = algorithm(node.args[3].value, node.pos)
         made = g.resize(self._digest(function, node.given(1), machine, node.pos), stored.width)
         wrong = g.all(machine.scalar(node.given(0)), g.invert(g.binary("eq", made, stored)))
         machine.env[CHECKSUM_ERROR] = g.any(machine.env[CHECKSUM_ERROR], g.all(machine.path, wrong))
-        return {}
 
-    def update_checksum(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def update_checksum(self, node: ir.ExternCall, machine: Machine) -> None:
         function = algorithm(node.args[3].value, node.pos)
 
         def store() -> None:
@@ -155,7 +130,6 @@ class Externs:
             self._store(node, node.given(2), made, machine)
 
         machine.branch(machine.scalar(node.given(0)), store, lambda: None)
-        return {}
 
     def _digest(self, function: str, data: ir.Expr, machine: Machine, pos: Pos) -> Node:
         """A hash or checksum; as in BMv2 the fields of an invalid header are left out."""
@@ -178,20 +152,12 @@ class Externs:
 
     # --- counters, registers
 
-    def read(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        self.registers.read(node, machine)
-        return {}
-
-    def write(self, node: ir.ExternCall, machine: Machine) -> Leaves:
-        self.registers.write(node, machine)
-        return {}
-
     def _count_slot(self, table: object, slot: Node, condition: Node, machine: Machine) -> None:
         assert isinstance(table, ir.Table)
         made = next(each for each in self.tables.engines if each.table is table)
         self.counts[table] = Count(table, made.slots, slot, condition, [machine.sides])
 
-    def count(self, node: ir.ExternCall, machine: Machine) -> Leaves:
+    def count(self, node: ir.ExternCall, machine: Machine) -> None:
         g, counter = machine.g, node.object
         index, cells = machine.scalar(node.given(0)), self._places.cells(counter)
         bits = max(1, (cells - 1).bit_length())
@@ -199,25 +165,20 @@ class Externs:
         if cells < 1 << index.width:
             within = g.binary("lt", index, g.const(cells, index.width))
         condition = g.all(machine.path, within)
-        known = self.counts.get(counter)
         index = g.resize(index, bits)
-        if known is None:
-            self.counts[counter] = Count(counter, cells, index, condition, [machine.sides])
-            return {}
+        known = self.counts.setdefault(counter, Count(counter, cells, index, g.no))
         if not all(exclude(machine.sides, sides) for sides in known.sides):
-            raise Refused(
-                node.pos, counter.name, "a frame may count here twice, which takes more than a cycle"
-            )
-        known.index = g.mux(condition, index, known.index)
+            why = "a frame may count here twice, which takes more than a cycle"
+            raise Refused(node.pos, counter.name, why)
+        known.index = g.mux(condition, index, known.index) if known.sides else index
         known.condition = g.any(known.condition, condition)
         known.sides.append(machine.sides)
-        return {}
 
 
 CHECKSUM_ERROR = "$checksum_error"
 
 
-def _row(expr: ir.Expr, machine: Machine, pos: Pos) -> "list[tuple[Node, Node]]":
+def _row(expr: ir.Expr, machine: Machine, pos: Pos) -> list[tuple[Node, Node]]:
     """The scalars of a value in order, and whether each one's header is valid."""
     if isinstance(expr, ir.Make):
         return [each for inner in expr.parts for each in _row(inner, machine, pos)]
@@ -226,20 +187,15 @@ def _row(expr: ir.Expr, machine: Machine, pos: Pos) -> "list[tuple[Node, Node]]"
     guard = machine.g.yes
     if isinstance(expr, ir.Field) and t.is_header(t.stripped(expr.base.type)):
         guard = machine.o.valid(expr.base.type, machine.value(expr.base))
-    return _scalars(expr.type, machine.value(expr), guard, machine.g, pos)
+    return _scalars(expr.type, machine.value(expr), guard, machine.g)
 
 
-def _scalars(type_: t.Type, value: Leaves, guard: Node, g: Graph, pos: Pos) -> "list[tuple[Node, Node]]":
-    base = t.stripped(type_)
-    match base:
-        case t.Struct(fields=fields):
-            inside = value[VALID] if t.is_header(base) else guard
-            return [each for n, f in fields for each in _scalars(f, part(value, f".{n}"), inside, g, pos)]
-        case t.Tuple(items=items):
-            return [e for n, f in enumerate(items) for e in _scalars(f, part(value, f"[{n}]"), guard, g, pos)]
-        case t.Stack(element=element, size=size):
-            return [e for n in range(size) for e in _scalars(element, part(value, f"[{n}]"), guard, g, pos)]
-    return [(g.resize(value[""], row_width(base)), guard)]
+def _scalars(type_: t.Type, value: Leaves, guard: Node, g: Graph) -> list[tuple[Node, Node]]:
+    inner = items(type_)
+    if inner is None:
+        return [(g.resize(value[""], row_width(t.stripped(type_))), guard)]
+    guard = value.get(VALID, guard)
+    return [each for way, of in inner for each in _scalars(of, part(value, way), guard, g)]
 
 
 def _padded(g: Graph, row: Node, to: int) -> Node:
@@ -247,13 +203,10 @@ def _padded(g: Graph, row: Node, to: int) -> Node:
     return g.cat([row, g.const(0, -row.width % to)])
 
 
-def _crc(function: str) -> Callable[[Graph, Node], Node]:
-    def made(g: Graph, row: Node) -> Node:
-        row = _padded(g, row, 8)
-        rows, inverted = _crc_rows(function, row.width // 8)
-        return g.linear(rows, inverted, row) if row.width else g.const(inverted, CRCS[function][0])
-
-    return made
+def _crc(function: str, g: Graph, row: Node) -> Node:
+    row = _padded(g, row, 8)
+    rows, inverted = _crc_rows(function, row.width // 8)
+    return g.linear(rows, inverted, row) if row.width else g.const(inverted, CRCS[function][0])
 
 
 @cache
@@ -277,14 +230,9 @@ def _crc_rows(function: str, size: int) -> tuple[tuple[int, ...], int]:
 def _csum16(g: Graph, row: Node) -> Node:
     row = _padded(g, row, 16)
     words = [g.resize(g.slice(row, at, 16), 32) for at in range(0, row.width, 16)]
-    if len(words) > 1 << 15:
-        raise AssertionError("a header window holds fewer words")
     constant = sum(word.value for word in words if word.value is not None)
     terms = [word for word in words if word.value is None] + [g.const(constant, 32)]
-    while len(terms) > 1:
-        pairs = [g.binary("add", a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
-        terms = pairs + terms[len(pairs) * 2 :]
-    total = terms[0]
+    total = g.sum(terms)
     for _ in range(2):
         total = g.binary("add", g.resize(g.slice(total, 16, 16), 32), g.resize(g.slice(total, 0, 16), 32))
     return g.invert(g.resize(total, 16))
@@ -292,10 +240,8 @@ def _csum16(g: Graph, row: Node) -> Node:
 
 def _xor16(g: Graph, row: Node) -> Node:
     row = _padded(g, row, 16)
-    made = g.const(0, 16)
-    for at in range(0, row.width, 16):
-        made = g.binary("xor", made, g.slice(row, at, 16))
-    return made
+    words = (g.slice(row, at, 16) for at in range(0, row.width, 16))
+    return reduce(lambda made, word: g.binary("xor", made, word), words, g.const(0, 16))
 
 
 def _identity(g: Graph, row: Node) -> Node:
@@ -305,20 +251,22 @@ def _identity(g: Graph, row: Node) -> Node:
 
 
 _FUNCTIONS: Mapping[str, Callable[[Graph, Node], Node]] = {
-    "crc32": _crc("crc32"),
-    "crc16": _crc("crc16"),
+    "crc32": partial(_crc, "crc32"),
+    "crc16": partial(_crc, "crc16"),
     "csum16": _csum16,
     "xor16": _xor16,
     "identity": _identity,
 }
-_CALLS: Mapping[str, Callable[[Externs, ir.ExternCall, Machine], Leaves]] = {
-    "packet_in.extract": Externs.extract,
-    "packet_in.lookahead": Externs.lookahead,
-    "packet_in.advance": Externs.advance,
-    "packet_out.emit": Externs.emit,
+_CALLS: Mapping[str, Callable[[Externs, ir.ExternCall, Machine], Leaves | None]] = {
+    "packet_in.extract": lambda externs, node, machine: externs.parser(node).extract(node),
+    "packet_in.lookahead": lambda externs, node, machine: externs.parser(node).lookahead(node),
+    "packet_in.advance": lambda externs, node, machine: externs.parser(node).advance(node),
+    "packet_out.emit": lambda externs, node, machine: externs.emitted.extend(
+        emissions(machine, node.given(0).type, machine.value(node.given(0)), node.pos)
+    ),
     "verify": Externs.verify,
     "mark_to_drop": Externs.mark_to_drop,
-    "log_msg": Externs.nothing,
+    "log_msg": lambda externs, node, machine: None,
     "hash": Externs.hash,
     "UserExtern.apply": Externs.user_extern,
     "Checksum.apply": Externs.checksum_apply,
@@ -326,7 +274,7 @@ _CALLS: Mapping[str, Callable[[Externs, ir.ExternCall, Machine], Leaves]] = {
     "update_checksum": Externs.update_checksum,
     "counter.count": Externs.count,
     "Counter.count": Externs.count,
-    "direct_counter.count": Externs.nothing,
-    "register.read": Externs.read,
-    "register.write": Externs.write,
+    "direct_counter.count": lambda externs, node, machine: None,
+    "register.read": lambda externs, node, machine: externs.registers.read(node, machine),
+    "register.write": lambda externs, node, machine: externs.registers.write(node, machine),
 }

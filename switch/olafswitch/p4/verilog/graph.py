@@ -166,10 +166,9 @@ class Graph:
                 return self.cat([part, zeros] if op == "shl" else [zeros, part])
         if a is b and op in ("and", "or", "xor", "sub", "eq", "lt"):
             return a if op in ("and", "or") else self.const(int(op == "eq"), width)
-        if op == "and" and a.width == 1 and self._opposite(a, b):
-            return self.no
-        if op == "or" and a.width == 1 and self._opposite(a, b):
-            return self.yes
+        opposite = (a.op == "not" and b in a.args) or (b.op == "not" and a in b.args)
+        if op in ("and", "or") and a.width == 1 and opposite:
+            return self.const(op == "or", 1)
         if op in ("and", "or") and (b in a.args or a in b.args):
             longer, other = (a, b) if b in a.args else (b, a)
             if longer.op == op:
@@ -180,13 +179,9 @@ class Graph:
             return self._eq_parts(a, b.value)
         return self.node(op, width, (a, b))
 
-    @staticmethod
-    def _opposite(a: Node, b: Node) -> bool:
-        return (a.op == "not" and a.args[0] is b) or (b.op == "not" and b.args[0] is a)
-
     def _eq_parts(self, whole: Node, value: int) -> Node:
         """A constant against parts side by side; parts that are constants are decided now."""
-        tests, at, live = self.yes, whole.width, []
+        at, live = whole.width, []
         for part in whole.args:
             at -= part.width
             wanted = value >> at & (1 << part.width) - 1
@@ -196,9 +191,7 @@ class Graph:
                 return self.no
         if len(live) == len(whole.args):
             return self.node("eq", 1, (whole, self.const(value, whole.width)))
-        for part, wanted in live:
-            tests = self.all(tests, self.binary("eq", part, self.const(wanted, part.width)))
-        return tests
+        return self.all(*(self.equal(part, wanted) for part, wanted in live))
 
     def all(self, *nodes: Node) -> Node:
         return reduce(lambda a, b: self.binary("and", a, b), nodes, self.yes)
@@ -211,6 +204,13 @@ class Graph:
 
     def nonzero(self, a: Node) -> Node:
         return self.invert(self.equal(a, 0))
+
+    def sum(self, terms: Sequence[Node]) -> Node:
+        """As a tree, for ``a + b + c + d`` has two additions one after the other then, not three."""
+        while len(terms) > 1:
+            pairs = [self.binary("add", a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = [*pairs, *terms[2 * len(pairs) :]]
+        return terms[0]
 
     def mux(self, choice: Node, a: Node, b: Node) -> Node:
         """``a`` where ``choice`` holds, else ``b``."""

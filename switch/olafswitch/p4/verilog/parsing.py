@@ -14,7 +14,7 @@ from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.symbolic import Machine
-from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves, part, under
+from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, leaves
 
 WINDOW = 256
 """Bytes of a frame that a program may look at."""
@@ -37,21 +37,15 @@ class End:
     at: int
     conditions: list[Node] = field(default_factory=list)
     envs: list[Leaves] = field(default_factory=list)
-    chosen: Node | None = None
-    """Whether a frame's parsing ended so; of all ends exactly one."""
+    chosen: Node = field(init=False)
+    """Whether a frame's parsing ended so; of all ends exactly one. Set when all are known."""
 
 
 class Parsing:
     """Runs a program's parser on a machine; then ``ends`` are all ways out of it."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        block: ir.Block,
-        machine: Machine,
-        errors: list[str],
-        is_member: Callable[[ir.ValueSet, Node, Machine], Node],
-    ) -> None:
+    def __init__(self, graph: Graph, block: ir.Block, machine: Machine, errors: list[str],
+                 is_member: Callable[[ir.ValueSet, Node, Machine], Node]) -> None:  # fmt: skip
         self.g, self.block, self.m, self.errors = graph, block, machine, errors
         self._is_member = is_member
         self.at = 0
@@ -80,14 +74,13 @@ class Parsing:
             machine.env = self.merged(conditions, envs)
             self.at = key[1]
             state = self._states[key[0]]
-            machine.statements(state.body.statements)
+            machine.body(state.body)
             self._transition(state)
         ends = list(self._ends.values())
         for number, end in enumerate(ends):
             end.chosen = g.node("name", 1, [g.any(*end.conditions)], number)
         merged = [self.merged(end.conditions, end.envs) for end in ends]
-        chosen = [end.chosen for end in ends if end.chosen is not None]
-        machine.env = self.merged(chosen, merged)
+        machine.env = self.merged([end.chosen for end in ends], merged)
         machine.path = g.yes
         return ends
 
@@ -119,8 +112,7 @@ class Parsing:
         m, bits = self.m, t.max_width(type_)
         if bits % 8 or not t.is_header(t.stripped(type_)):
             raise Refused(node.pos, "extract", f"{type_} is not a header of whole bytes")
-        nexts = []
-        inner = target
+        nexts, inner = [], target
         while isinstance(inner, ir.Field | ir.Element | ir.StackPart):
             if isinstance(inner, ir.StackPart) and inner.part == "next":
                 nexts.append(inner)
@@ -131,13 +123,7 @@ class Parsing:
             inner = inner.base
         self._require(bits, node)
         if target is not None:
-            value: Leaves = {VALID: self.g.yes}
-            at = 8 * self.at
-            for way, width in leaves(type_, node.pos):
-                if not way.endswith(VALID):
-                    value[way] = frame_bits(self.g, at, width)
-                    at += width
-            m.assign(target, value)
+            m.assign(target, self._ahead(node, type_))
         for each in nexts:
             place = f"{m.place(each.base)}{NEXT}"
             m.env[place] = self.g.const((m.env[place].value or 0) + 1, SIZE_BITS)
@@ -149,9 +135,12 @@ class Parsing:
         if bits is None:
             raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
         self._require(bits, node)
-        made: Leaves = {}
-        at = 8 * self.at
-        for way, width in leaves(node.type, node.pos):
+        return self._ahead(node, node.type)
+
+    def _ahead(self, node: ir.ExternCall, type_: t.Type) -> Leaves:
+        """A value of this type as it stands from here on in the frame; a header is valid."""
+        made, at = dict[str, Node](), 8 * self.at
+        for way, width in leaves(type_, node.pos):
             made[way] = self.g.yes if way.endswith(VALID) else frame_bits(self.g, at, width)
             at += 0 if way.endswith(VALID) else width
         return made
@@ -175,9 +164,8 @@ class Parsing:
         if self.m.path.value != 0:
             self.reach = max(self.reach, need)
         if need:
-            self.fail_if(
-                self.g.binary("lt", self.g.input(BYTES, 16), self.g.const(need, 16)), "PacketTooShort", node
-            )
+            short = self.g.binary("lt", self.g.input(BYTES, 16), self.g.const(need, 16))
+            self.fail_if(short, "PacketTooShort", node)
 
     # --- states
 
@@ -273,18 +261,12 @@ def _split(state: ir.State, states: list[ir.State]) -> None:
     for at, each in enumerate(statements):
         match each:
             case ir.Do(call=ir.Apply(target=ir.Block(kind="parser") as inner, args=args)):
-                pairs = [
-                    (param, arg) for param, arg in zip(inner.params, args, strict=True)
-                    if not isinstance(t.unwrapped(param.type), t.Extern)
-                ]  # fmt: skip
-                enter = [
-                    ir.Declare(param.local, arg.value if param.direction != "out" else None)
-                    for param, arg in pairs
-                ]
-                leave = [
-                    ir.Assign(arg.value, param.local) for param, arg in pairs
-                    if param.direction in ("out", "inout") and arg.value is not None
-                ]  # fmt: skip
+                enter, leave = list[ir.Statement](), list[ir.Statement]()
+                for param, arg in zip(inner.params, args, strict=True):
+                    if not isinstance(t.unwrapped(param.type), t.Extern):
+                        enter.append(ir.Declare(param.local, arg.value if param.direction != "out" else None))
+                        if param.direction in ("out", "inout") and arg.value is not None:
+                            leave.append(ir.Assign(arg.value, param.local))
                 prefix, after = f"{state.name}.{at}.", f"{state.name}.{at}"
                 body = ir.Body((*statements[:at], *enter, *inner.variables))
                 states.append(ir.State(state.name, body, ir.Transition(f"{prefix}start", (), ())))
@@ -302,11 +284,3 @@ def _renamed(state: ir.State, prefix: str, after: str) -> ir.State:
     cases = tuple(ir.SelectCase(case.sets, name(case.state), case.pos) for case in state.transition.cases)
     transition = ir.Transition(name(state.transition.state), state.transition.subjects, cases)
     return ir.State(prefix + state.name, state.body, transition)
-
-
-def bind(machine: Machine, place: str, value: Leaves) -> None:
-    """Put a value where a parameter of a block is."""
-    machine.env.update(under(value, place))
-
-
-__all__ = ["BYTES", "ERROR", "FRAME", "WINDOW", "End", "Parsing", "bind", "frame_bits", "part"]

@@ -10,7 +10,7 @@ from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.deparsing import Deparsing, Edits
 from olafswitch.p4.verilog.externs import CHECKSUM_ERROR, Count, Externs
 from olafswitch.p4.verilog.graph import Graph, Node
-from olafswitch.p4.verilog.parsing import ERROR, Parsing, bind
+from olafswitch.p4.verilog.parsing import ERROR, Parsing
 from olafswitch.p4.verilog.registers import Register
 from olafswitch.p4.verilog.symbolic import EXITED, LENGTH, Machine
 from olafswitch.p4.verilog.tables import Engine
@@ -50,7 +50,8 @@ class _Program:
         self.g = Graph()
         self.externs = Externs(self.g, Places(program), functions)
         self.m = Machine(self.g, self.externs, program.parts["parser"].pos)
-        self._values: dict[str, Leaves] = {}
+        self.values: dict[str, Leaves] = {}
+        """Headers, metadata and standard metadata, as the last block left them."""
         self.m.env[CHECKSUM_ERROR] = self.g.no
         registers = [each for each in program.instances if each.type.name == "register"]
         self.externs.registers.declare(registers, self.m)
@@ -60,22 +61,16 @@ class _Program:
         data = [p for p in block.params if not isinstance(t.unwrapped(p.type), t.Extern)]
         return dict(zip(("headers", "metadata", "standard"), data, strict=False))
 
-    def get(self, what: str) -> Leaves:
-        return self._values[what]
-
-    def put(self, what: str, value: Leaves) -> None:
-        self._values[what] = value
-
     def default(self, type_: t.Type) -> Leaves:
         return self.m.o.default(type_, self.m.pos)
 
     def enter(self, block: ir.Block) -> None:
         for what, param in self.params(block).items():
-            bind(self.m, param.local.name, self._values[what])
+            self.m.keep(param.local.name, self.values[what])
 
     def leave(self, block: ir.Block) -> None:
         for what, param in self.params(block).items():
-            self._values[what] = self.m.read(param.local.name, param.type)
+            self.values[what] = self.m.read(param.local.name, param.type)
         self.m.env[EXITED] = self.g.no
 
     def parse(self) -> None:
@@ -89,22 +84,13 @@ class _Program:
         self.externs.parsing = None
         self.reach = parsing.reach
         self.leave(block)
-        self.put("standard", self.get("standard") | {".parser_error": self.m.env[ERROR]})
+        self.values["standard"][".parser_error"] = self.m.env[ERROR]
 
     def run(self, name: str) -> None:
         block = self.program.parts[name]
         self.enter(block)
         self.m.control(block)
         self.leave(block)
-
-    def refuse_registers(self, egress: ir.Block) -> None:
-        """Each copy passes through ingress again: what that does to a register would be done again, too."""
-        for register in self.externs.registers.used:
-            if register.accesses:
-                why = (
-                    f"each copy of a frame passes through ingress again, which uses register {register.name}"
-                )
-                raise Refused(egress.pos, "mcast_grp", why)
 
     def finish(
         self, sideband_in: dict[str, int], out: dict[str, Node], drop: Node, as_it_came: Node | None = None
@@ -136,16 +122,15 @@ def _xsa(p: _Program) -> Pipeline:
     for way, bits in ways:
         low -= bits
         metadata[way] = g.slice(g.input("metadata", total), low, bits)
-    p.put("headers", p.default(program.headers))
-    p.put("metadata", metadata)
-    p.put("standard", p.default(program.standard) | {".ingress_timestamp": g.input("timestamp", 64)})
+    standard = p.default(program.standard) | {".ingress_timestamp": g.input("timestamp", 64)}
+    p.values |= {"headers": p.default(program.headers), "metadata": metadata, "standard": standard}
     p.parse()
-    at = g.onehot([(end.chosen, g.const(end.at, 16)) for end in p.ends if end.chosen is not None], 16)
-    p.put("standard", p.get("standard") | {".parsed_bytes": at})
+    at = g.onehot([(end.chosen, g.const(end.at, 16)) for end in p.ends], 16)
+    p.values["standard"][".parsed_bytes"] = at
     p.run("match_action")
-    drop = p.get("standard")[".drop"]
+    drop = p.values["standard"][".drop"]
     p.run("deparser")
-    out = g.cat([p.get("metadata")[way] for way, _ in ways])
+    out = g.cat([p.values["metadata"][way] for way, _ in ways])
     return p.finish({"metadata": total}, {"metadata": out}, drop)
 
 
@@ -159,21 +144,22 @@ def _v1model(p: _Program) -> Pipeline:
     standard[".packet_length"] = given["packet_length"]
     standard[".ingress_global_timestamp"] = given["timestamp"]
     p.m.env[LENGTH] = given["packet_length"]
-    p.put("headers", p.default(program.headers))
-    p.put("metadata", p.default(program.metadata))
-    p.put("standard", standard)
+    metadata = p.default(program.metadata)
+    p.values |= {"headers": p.default(program.headers), "metadata": metadata, "standard": standard}
     p.parse()
     p.run("verify")
-    p.put("standard", p.get("standard") | {".checksum_error": p.m.env[CHECKSUM_ERROR]})
+    p.values["standard"][".checksum_error"] = p.m.env[CHECKSUM_ERROR]
     p.run("ingress")
-    standard = p.get("standard")
+    standard = p.values["standard"]
     group, port = standard[".mcast_grp"], standard[".egress_spec"]
     dropped = g.all(g.equal(group, 0), g.equal(port, DROP_PORT))
     sideband_in, out = dict(SIDEBAND_IN), {"mcast_grp": group}
     as_it_came, rid, kind = g.no, g.const(0, 16), g.const(0, 32)
     egress = program.parts["egress"]
     if group.value != 0 and (egress.body.statements or egress.variables):
-        p.refuse_registers(egress)
+        for register in p.externs.registers.used:
+            why = f"each copy of a frame passes through ingress again, which uses register {register.name}"
+            raise Refused(egress.pos, "mcast_grp", why)
         copy, to, rid = (g.input(name, bits) for name, bits in COPY.items())
         first = g.invert(copy)
         for count in p.externs.counts.values():
@@ -194,11 +180,10 @@ def _v1model(p: _Program) -> Pipeline:
         ".egress_global_timestamp": given["timestamp"],
         ".enq_timestamp": now,
     }
-    p.put("standard", standard)
     p.m.path = g.all(g.invert(dropped), g.invert(as_it_came))
     p.run("egress")
-    refused = g.all(g.invert(as_it_came), g.equal(p.get("standard")[".egress_spec"], DROP_PORT))
-    dropped = g.any(dropped, refused)
+    to = g.equal(p.values["standard"][".egress_spec"], DROP_PORT)
+    dropped = g.any(dropped, g.all(g.invert(as_it_came), to))
     p.m.path = g.yes
     p.run("compute")
     p.run("deparser")

@@ -1,6 +1,6 @@
 """Registers: a frame reads and writes one cell of each, and the next frame sees what it wrote."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from olafswitch.p4.emit.places import Places
@@ -51,7 +51,8 @@ class Registers:
 
     @property
     def used(self) -> list[Register]:
-        return list(self._known.values())
+        """The registers that the program accesses."""
+        return [each for each in self._known.values() if each.accesses]
 
     def declare(self, instances: Iterable[ir.Instance], machine: Machine) -> None:
         """Give the registers their places. Raises Refused where a cell is too wide."""
@@ -59,9 +60,8 @@ class Registers:
         for each in instances:
             bits = width(each.type.args[0]) or 0
             if not 0 < bits <= MAX_BITS:
-                raise Refused(
-                    each.pos, each.name, f"a register's cells have up to {MAX_BITS} bits in hardware"
-                )
+                why = f"a register's cells have up to {MAX_BITS} bits in hardware"
+                raise Refused(each.pos, each.name, why)
             value = g.node("cell", bits, (), made := Register(
                 each.name, self._places.cells(each), bits, g.no, g.no, g.no, g.no, each.pos
             ))  # fmt: skip
@@ -105,7 +105,7 @@ class Registers:
         for instance, each in self._known.items():
             each.data, each.write = machine.env[f"{instance.cpp}$"], machine.env[f"{instance.cpp}$write"]
             each.index = machine.env[f"{instance.cpp}$index"]
-        return [each for each in self._known.values() if each.accesses]
+        return self.used
 
 
 def frontier(register: Register) -> tuple[list[Node], list[Node]]:
@@ -131,9 +131,3 @@ def frontier(register: Register) -> tuple[list[Node], list[Node]]:
         raise Refused(register.pos, register.name, why)
     needed = [arg for node in between for arg in node.args] + [register.data, register.write]
     return between, [node for node in dict.fromkeys(needed) if node not in inside and node.op != "const"]
-
-
-def too_deep(register: Register, nodes: Sequence[Node]) -> Refused:
-    """The refusal of a register whose new value takes longer than the next frame can wait."""
-    why = f"what is written follows from what was read by {len(nodes)} operations, too many for a cycle"
-    return Refused(register.pos, register.name, why)

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from math import ceil, log
 
+from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog import registers
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.registers import Register
 
-LIMIT = 6.0
+LIMIT = 7.0
 """Levels of logic in one cycle, as estimated here; a mapped design's may be up to twice as many."""
-_FREE = ("const", "input", "name", "slice", "cat", "not")
-_KEY_LEVELS = {"none": 0.0, "ternary": 3.0, "exact": 3.0, "lpm": 3.0}
+_KEY_LEVELS = 3.0
 """What the first cycle of a lookup does with the key."""
 
 
@@ -41,6 +41,8 @@ def levels(node: Node) -> float:
             return 1 + ceil(log(max(bits, 2), 4))
         case "mul":
             return LIMIT
+        case "lookup" if node.attr.keys:
+            return _KEY_LEVELS
     return 0.0
 
 
@@ -62,21 +64,20 @@ class Schedule:
             self._visit(node)
         for each, (nodes, _) in between.items():
             if any(self.cycle[n] > self.cycle[each.value] or self._level[n] > LIMIT - 1 for n in nodes):
-                raise registers.too_deep(each, nodes)
+                why = f"what is written follows from what was read by {len(nodes)} operations"
+                raise Refused(each.pos, each.name, f"{why}, too many for a cycle")
         self.length = max((self.cycle[node] for node in (*wanted, *(c.value for c in cells))), default=0)
         self.last = dict(self.cycle)
         """The last cycle in which each is used."""
         for node in self.order:
             for arg in node.args:
-                self.last[arg] = max(self.last[arg], self.cycle[node] - self._wait(node))
+                wait = int(node.attr.latency) if node.op == "lookup" else 0
+                self.last[arg] = max(self.last[arg], self.cycle[node] - wait)
         for each in cells:
-            cycle = self.cycle[each.value]
-            for node, used in (
-                (each.index, cycle - registers.LATENCY),
-                (each.data, cycle),
-                (each.write, cycle),
-            ):
-                self.last[node] = max(self.last[node], used)
+            cycle, index = self.cycle[each.value], each.index
+            self.last[index] = max(self.last[index], cycle - registers.LATENCY)
+            for node in (each.data, each.write):
+                self.last[node] = max(self.last[node], cycle)
         for node in wanted:
             self.last[node] = self.length
 
@@ -85,11 +86,6 @@ class Schedule:
         """Bits of the registers that keep values from a cycle to later ones."""
         kept = (node for node in self.order if node.op not in ("const", "name"))
         return sum(node.width * (self.last[node] - self.cycle[node]) for node in kept)
-
-    @staticmethod
-    def _wait(node: Node) -> int:
-        """Cycles from a node's operands to its result."""
-        return int(node.attr.latency) if node.op == "lookup" else 0
 
     def _visit(self, root: Node) -> None:
         stack = [root]
@@ -118,7 +114,7 @@ class Schedule:
         args = [arg for arg in node.args if arg.op != "const"]
         cycle = max((self.cycle[arg] for arg in args), default=0)
         level = max((self._level[arg] for arg in args if self.cycle[arg] == cycle), default=0.0)
-        cost = _KEY_LEVELS[node.attr.kind] if node.op == "lookup" else levels(node)
+        cost = levels(node)
         if level and level + cost > LIMIT:
             cycle, level = cycle + 1, 0.0
         level += cost

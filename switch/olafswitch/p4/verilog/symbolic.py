@@ -5,6 +5,7 @@ What a statement changes is in ``env``, by place; ``path`` is the condition unde
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Protocol
 
 from olafswitch.p4.emit.writer import has_effects
@@ -13,7 +14,7 @@ from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import pinned
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import Graph, Node
-from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, Operators, leaves, part, under
+from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, Operators, items, leaves, part, under
 
 MAX_ROUNDS = 256
 """Of one loop, unrolled."""
@@ -41,7 +42,7 @@ class Machine:
         self.g = graph
         self.o = Operators(graph)
         self.pos = pos
-        """Where the program is, for what has no place of its own."""
+        """Where the statement is that is run, for what has no place of its own."""
         self.env: Leaves = {EXITED: graph.no, LENGTH: graph.const(0, SIZE_BITS)}
         self.path: Node = graph.yes
         self.sides: tuple[tuple[int, bool], ...] = ()
@@ -59,17 +60,16 @@ class Machine:
 
     # --- statements
 
-    def statements(self, nodes: Sequence[ir.Statement]) -> None:
-        for node in nodes:
+    def body(self, body: ir.Body) -> None:
+        for node, place in zip_longest(body.statements, body.places):
+            self.pos = place or self.pos
             dead = self.g.any(*(self.env[place] for place in self._leaves))
-            if dead.value == 1:
-                return
             self.branch(self.g.invert(dead), partial(self.statement, node), lambda: None)
 
     def statement(self, node: ir.Statement) -> None:
         match node:
-            case ir.Body(statements=inner):
-                self.statements(inner)
+            case ir.Body():
+                self.body(node)
             case ir.Declare(local=local, value=value):
                 made = self.value(value) if value is not None else self.o.default(local.type, self.pos)
                 self.env.update(under(made, local.name))
@@ -93,10 +93,10 @@ class Machine:
                 self.env[self._loops[-1][word == "continue"]] = self.g.yes
             case ir.Return(value=value):
                 if value is not None:
-                    self._keep(self._frames[-1], self.value(value))
+                    self.keep(self._frames[-1], self.value(value))
                 self.env[f"{self._frames[-1]}r"] = self.g.yes
             case ir.Loop():
-                self._loop(node)
+                self._loop(node, self.pos)
 
     def branch(self, condition: Node, yes: Callable[[], None], no: Callable[[], None]) -> None:
         """Both sides, and what they left merged."""
@@ -131,8 +131,8 @@ class Machine:
         matches = self.g.any(*(self.g.equal(subject, label) for label in case.labels))
         self.branch(matches, lambda: self.statement(case.body), lambda: self._switch(subject, rest))
 
-    def _loop(self, node: ir.Loop) -> None:
-        self.statements(node.init.statements)
+    def _loop(self, node: ir.Loop, pos: Pos) -> None:
+        self.body(node.init)
         broken, continued = self.fresh(), self.fresh()
         self.env[broken] = self.g.no
         self._loops.append((broken, continued))
@@ -141,14 +141,14 @@ class Machine:
             self.env[continued] = self.g.no
             condition = self.scalar(node.condition)
             if condition.value is None:
-                raise Refused(self.pos, "loop", "how often it is run is not known at compile time")
+                raise Refused(pos, "loop", "how often it is run is not known at compile time")
             if not condition.value or self.env[broken].value == 1:
                 break
-            self.statements([node.body])
+            self.body(ir.Body((node.body,)))
             self.env[continued] = self.g.no
-            self.statements(node.update.statements)
+            self.body(node.update)
         else:
-            raise Refused(self.pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
+            raise Refused(pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
         self._loops.pop()
         del self._leaves[-2:]
 
@@ -172,10 +172,8 @@ class Machine:
             if param.direction in ("out", "inout") and target is not None:
                 target = self.pin(target)
                 back.append((target, param))
-            reads = param.direction != "out" and target is not None
-            made = (
-                self.value(target) if reads and target is not None else self.o.default(param.type, self.pos)
-            )
+            reads = target if param.direction != "out" else None
+            made = self.value(reads) if reads is not None else self.o.default(param.type, self.pos)
             bound |= under(made, param.local.name)
         self.env.update(bound)
         frame = self.fresh()
@@ -199,14 +197,11 @@ class Machine:
                 self.statement(variable)
             self.statement(block.body)
 
-        if args:
-            self.call(block.params, args, {}, body)
-        else:
-            self.call((), (), {}, body)
+        self.call(block.params if args else (), args, {}, body)
 
     # --- places
 
-    def _keep(self, place: str, value: Leaves) -> None:
+    def keep(self, place: str, value: Leaves) -> None:
         """Put a value, whose evaluation may have merged branches into another ``env``, in a place."""
         self.env.update(under(value, place))
 
@@ -218,7 +213,7 @@ class Machine:
 
         def keep(index: ir.Expr) -> ir.Expr:
             name = self.fresh()
-            self._keep(name, self.value(index))
+            self.keep(name, self.value(index))
             return ir.Local(index.type, name)
 
         return pinned(target, keep)
@@ -235,11 +230,10 @@ class Machine:
                 inner = self.place(expr.base)
                 return None if inner is None else f"{inner}[{self.stack_index(expr)}]"
             case ir.Element(base=base, index=index):
-                inner = self.place(base)
-                at = self.scalar(index).value if inner is not None else None
-                known = inner is not None and at is not None and f"{inner}[{at}]"
-                inside = known and any(key.startswith(known) for key in self.env)
-                return known if inside and isinstance(known, str) else None
+                if (inner := self.place(base)) is None:
+                    return None
+                known = f"{inner}[{self.scalar(index).value}]"
+                return known if any(key.startswith(known) for key in self.env) else None
         return None
 
     def stack_index(self, expr: ir.StackPart) -> int:
@@ -322,8 +316,8 @@ class Machine:
                 name, choice = self.fresh(), self.scalar(condition)
                 self.branch(
                     choice,
-                    lambda: self._keep(name, self.value(yes)),
-                    lambda: self._keep(name, self.value(no)),
+                    lambda: self.keep(name, self.value(yes)),
+                    lambda: self.keep(name, self.value(no)),
                 )
                 return self.read(name, expr.type)
             case ir.Make(type=type_, parts=parts):
@@ -382,42 +376,27 @@ class Machine:
         return self.o.binary(expr, left[""], right[""], self.pos)
 
     def _sum(self, expr: ir.Expr) -> Node:
-        """As a tree, for ``a + b + c + d`` has two additions one after the other then, not three."""
         terms: list[Node] = []
         while isinstance(expr, ir.Binary) and expr.op == "+":
             terms.append(self.scalar(expr.right))
             expr = expr.left
         terms.append(self.scalar(expr))
-        terms.reverse()
-        while len(terms) > 1:
-            pairs = zip(terms[::2], terms[1::2], strict=False)
-            terms = [self.g.binary("add", a, b) for a, b in pairs] + terms[len(terms) // 2 * 2 :]
-        return terms[0]
+        return self.g.sum(terms[::-1])
 
     def _short_circuit(self, expr: ir.Binary, left: Node) -> Node:
-        name = self.fresh()
-        both = expr.op == "&&"
+        name, both = self.fresh(), expr.op == "&&"
 
-        def right() -> None:
-            self.env[name] = self.scalar(expr.right)
+        def side(holds: bool) -> None:
+            self.env[name] = self.scalar(expr.right) if holds is both else self.g.const(not both, 1)
 
-        def decided() -> None:
-            self.env[name] = self.g.const(not both, 1)
-
-        self.branch(left, right if both else decided, decided if both else right)
+        self.branch(left, partial(side, True), partial(side, False))
         return self.env[name]
 
     def _make(self, type_: t.Type, parts: Sequence[Leaves]) -> Leaves:
         base = t.stripped(type_)
-        if isinstance(base, t.Struct):
-            names = [f".{name}" for name, _ in base.fields]
-        else:
-            names = [f"[{at}]" for at in range(len(parts))]
-        made: Leaves = {VALID: self.g.yes} if t.is_header(base) else {}
-        if isinstance(base, t.Stack):
-            made = self.o.default(base, self.pos)
-        for name, value in zip(names, parts, strict=True):
-            made.update(under(value, name))
+        made = {VALID: self.g.yes} if t.is_header(base) else self.o.default(base, self.pos)
+        for (way, _), value in zip((items(base) or [])[: len(parts)], parts, strict=True):
+            made.update(under(value, way))
         return made
 
     def _header_call(self, node: ir.HeaderCall) -> None:
@@ -430,10 +409,10 @@ class Machine:
         was, length = value[VALID], self.env[LENGTH]
         if node.method == "setValid":
             zero = self.o.default(node.base.type, self.pos)
-            self.assign(target, {**self.o.pick(was, value, zero), VALID: g.yes})
+            self.assign(target, self.o.pick(was, value, zero) | {VALID: g.yes})
             self.env[LENGTH] = g.mux(was, length, g.binary("add", length, size))
         else:
-            self.assign(target, {**value, VALID: g.no})
+            self.assign(target, value | {VALID: g.no})
             self.env[LENGTH] = g.mux(was, g.binary("sub", length, size), length)
 
     def _shift(self, target: ir.Expr, value: Leaves, node: ir.HeaderCall) -> None:
@@ -447,11 +426,9 @@ class Machine:
             made.update(under(old or self.o.default(base.element, self.pos), f"[{at}]"))
         after, moved = value[NEXT], g.const(node.count, SIZE_BITS)
         if by > 0:
-            sum_ = g.binary("add", after, moved)
-            most = g.const(base.size, SIZE_BITS)
+            sum_, most = g.binary("add", after, moved), g.const(base.size, SIZE_BITS)
             made[NEXT] = g.mux(g.binary("lt", most, sum_), most, sum_)
         else:
-            made[NEXT] = g.mux(
-                g.binary("lt", after, moved), g.const(0, SIZE_BITS), g.binary("sub", after, moved)
-            )
+            none = g.const(0, SIZE_BITS)
+            made[NEXT] = g.mux(g.binary("lt", after, moved), none, g.binary("sub", after, moved))
         self.assign(target, made)

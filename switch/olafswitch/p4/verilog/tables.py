@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from olafswitch.p4.emit.places import Places
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.p4info.annotations import is_hidden
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.symbolic import Machine
@@ -16,7 +17,7 @@ SMALL = 64
 RANGE_BITS = 16
 _FULL = 0.85
 """Of the places of an exact engine, so that moving few entries makes room for one."""
-LATENCY = {"none": 1, "ternary": 3, "exact": 5, "lpm": 5}
+LATENCY = {"none": 1, "ternary": 3, "exact": 4, "lpm": 4}
 """Cycles of a lookup, by engine."""
 
 
@@ -76,6 +77,11 @@ class Engine:
         return LATENCY[self.kind]
 
     @property
+    def masked(self) -> bool:
+        """Whether an entry may leave bits of the key out."""
+        return any(key.kind != "exact" for key in self.keys)
+
+    @property
     def words(self) -> int:
         """32-bit words of an entry as the driver writes it: what it does, its key, its mask."""
         return (self.entry_bits + 2 * self.key_bits + 31) // 32
@@ -83,17 +89,12 @@ class Engine:
 
 def _ways(size: int) -> tuple[int, int]:
     """The fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
-    choices = [
-        (ways << bits, ways, bits) for bits in range(4, 21) for ways in range(4, 8)
-        if (ways << bits) * _FULL >= size
-    ]  # fmt: skip
-    _, ways, bits = min(choices)
-    return ways, bits
+    choices = ((ways << bits, ways, bits) for bits in range(4, 21) for ways in range(4, 8))
+    return min(each for each in choices if each[0] * _FULL >= size)[1:]
 
 
 def _keys(table: ir.Table) -> tuple[Key, ...]:
-    keys: list[Key] = []
-    low = sum(t.key_width(key.value.type) or 0 for key in table.match_keys)
+    keys, low = list[Key](), sum(t.key_width(key.value.type) or 0 for key in table.match_keys)
     for key in table.match_keys:
         bits = t.key_width(key.value.type) or 0
         low -= bits
@@ -107,23 +108,22 @@ def engine(table: ir.Table) -> Engine:
     """What looks a table up; raises Refused where nothing here can."""
     kinds = {key.kind for key in table.match_keys}
     keys = _keys(table)
-    if table.profile is not None:
-        raise Refused(table.pos, table.name, "action profiles and selectors are not supported in hardware")
-    if table.meter is not None:
-        raise Refused(table.pos, table.name, "direct meters are not supported in hardware")
-    if table.idle_timeout:
-        raise Refused(table.pos, table.name, "idle timeouts are not supported in hardware")
+    for has, what in (
+        (table.profile is not None, "action profiles and selectors"),
+        (table.meter is not None, "direct meters"),
+        (table.idle_timeout, "idle timeouts"),
+        (table.entries and is_hidden(table.annotations), "entries of a hidden table"),
+    ):
+        if has:
+            raise Refused(table.pos, table.name, f"{what} are not supported in hardware")
     data = max((sum(width(p.type) or 0 for p in each.action.data) for each in table.actions), default=0)
-    made = (table, "none", keys, data)
     size = max(table.size, len(table.entries), 1)
     if not keys:
-        return Engine(*made, 0, 0, 0)
+        return Engine(table, "none", keys, data, 0, 0, 0)
     if size <= SMALL or kinds & {"ternary", "range", "optional"}:
         return Engine(table, "ternary", keys, data, 0, 0, min(size, SMALL))
-    ways, rows = _ways(size)
-    if "lpm" in kinds:
-        return Engine(table, "lpm", keys, data, ways, rows, SMALL)
-    return Engine(table, "exact", keys, data, ways, rows, 0)
+    kind, small = ("lpm", SMALL) if "lpm" in kinds else ("exact", 0)
+    return Engine(table, kind, keys, data, *_ways(size), small)
 
 
 class Tables:
@@ -138,9 +138,8 @@ class Tables:
         """Look a table up and run the action that is found."""
         g, table = machine.g, node.table
         if any(each.table is table for each in self.engines):
-            raise Refused(
-                table.pos, table.name, "a table that is applied at two places is not supported in hardware"
-            )
+            why = "a table that is applied at two places is not supported in hardware"
+            raise Refused(table.pos, table.name, why)
         made = engine(table)
         self.engines.append(made)
         keys = []
@@ -166,8 +165,7 @@ class Tables:
             values.name, values.cpp, values.keys, (), 0, (), True, (), False, values.size, None, None, None,
             False, values.annotations, values.pos,
         )  # fmt: skip
-        keys, data = _keys(table), 0
-        made = Engine(table, "ternary", keys, data, 0, 0, max(1, min(values.size, SMALL)), is_value_set=True)
+        made = Engine(table, "ternary", _keys(table), 0, 0, 0, max(1, min(values.size, SMALL)), True)
         self.engines.append(made)
         result = machine.g.node("lookup", made.result_bits, [key], made)
         return machine.g.slice(result, made.result_bits - 1, 1)
@@ -175,13 +173,9 @@ class Tables:
     def _actions(self, made: Engine, action: Node, data: Node, machine: Machine, number: int = 0) -> None:
         """The entry's action, each in a branch of its own."""
         actions = made.table.actions
-        if number == len(actions):
-            return
 
         def run() -> None:
-            bound = actions[number]
-            given: dict[str, Leaves] = {}
-            low = 0
+            bound, given, low = actions[number], dict[str, Leaves](), 0
             for param in reversed(bound.action.data):
                 bits = width(param.type)
                 if bits is None:
@@ -193,6 +187,6 @@ class Tables:
 
         if number == len(actions) - 1:
             run()
-        else:
+        elif actions:
             chosen = machine.g.equal(action, number)
             machine.branch(chosen, run, lambda: self._actions(made, action, data, machine, number + 1))

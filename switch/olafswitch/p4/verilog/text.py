@@ -1,6 +1,6 @@
 """Nodes as Verilog: a wire for each value in its cycle, a register for each cycle that it is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.parsing import FRAME, WINDOW
@@ -28,10 +28,13 @@ class Writer:
         self.registers: list[str] = []
         self.partly: set[str] = set()
         """Signals of which some bits may not be used."""
+        last = dict(schedule.last)
         for node in schedule.order:
-            if node.op in ("const", "name"):
-                continue
-            self._node(node)
+            if node.op == "name":
+                last[node.args[0]] = max(last[node.args[0]], last[node])
+        for node in schedule.order:
+            if node.op not in ("const", "name"):
+                self._node(node, last[node])
 
     def at(self, node: Node, cycle: int) -> str:
         """A value as it is in a cycle."""
@@ -43,30 +46,18 @@ class Writer:
         name = f"in_{node.attr}" if node.op == "input" else f"n{node.number}"
         return name if cycle == first else f"{name}_{cycle}"
 
-    def _node(self, node: Node) -> None:
+    def _node(self, node: Node, last: int) -> None:
         name = self.at(node, self._s.cycle[node])
         if node.op in ("lookup", "cell"):
             self.partly.add(name)
         elif node.op != "input":
             self.wires.append(f"wire {vector(node.width)}{name} = {self._expression(node)};")
-        if any(arg.op != "const" and node.op == "slice" for arg in node.args):
+        if node.op == "slice":
             self.partly.add(self.at(node.args[0], self._s.cycle[node]))
-        before = name
-        last = max([self._s.last[node], *(self._s.last[n] for n in self._names.get(node, ()))])
-        for cycle in range(self._s.cycle[node] + 1, last + 1):
-            after = self.at(node, cycle)
+        for cycle in range(self._s.cycle[node], last):
+            after = self.at(node, cycle + 1)
             self.wires.append(f"reg {vector(node.width)}{after};")
-            self.registers.append(f"{after} <= {before};")
-            before = after
-
-    @property
-    def _names(self) -> dict[Node, list[Node]]:
-        if not hasattr(self, "_named"):
-            self._named: dict[Node, list[Node]] = {}
-            for node in self._s.order:
-                if node.op == "name":
-                    self._named.setdefault(node.args[0], []).append(node)
-        return self._named
+            self.registers.append(f"{after} <= {self.at(node, cycle)};")
 
     def _expression(self, node: Node) -> str:
         cycle = self._s.cycle[node]
@@ -93,13 +84,8 @@ class Writer:
         return f"{args[0]} {_OPERATORS[node.op]} {args[1]}"
 
 
-def instance(module: str, name: str, parameters: dict[str, object], ports: dict[str, str]) -> list[str]:
+def instance(module: str, name: str, parameters: Mapping[str, object], ports: Mapping[str, str]) -> list[str]:
     """An instance of a module, as lines."""
     given = ", ".join(f".{key}({value})" for key, value in parameters.items())
     wired = ", ".join(f".{key}({value})" for key, value in ports.items())
-    return [f"{module} #({given}) {name} (" if given else f"{module} {name} (", f"    {wired}", ");"]
-
-
-def concatenation(parts: Sequence[str]) -> str:
-    """Of signals, the first on top."""
-    return "{" + ", ".join(parts) + "}"
+    return [f"{module} #({given}) {name} (", f"    {wired}", ");"]

@@ -20,27 +20,32 @@ def width(type_: t.Type) -> int | None:
     return 32 if base == t.INTEGER else t.key_width(base)
 
 
+def items(type_: t.Type) -> list[tuple[str, t.Type]] | None:
+    """What a value is made of, by the way there; None of a scalar."""
+    match t.stripped(type_):
+        case t.Struct(fields=fields):
+            return [(f".{name}", inner) for name, inner in fields]
+        case t.Tuple(items=parts):
+            return [(f"[{at}]", inner) for at, inner in enumerate(parts)]
+        case t.Stack(element=element, size=size):
+            return [(f"[{at}]", element) for at in range(size)]
+    return None
+
+
 def leaves(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
     """Every scalar in a type and its bits, in the order of declaration; raises Refused at a varbit."""
-    base = t.stripped(type_)
-    match base:
-        case t.Struct(fields=fields):
-            if t.is_header(base):
-                yield VALID, 1
-            for name, inner in fields:
-                yield from ((f".{name}{rest}", bits) for rest, bits in leaves(inner, pos))
-        case t.Tuple(items=items):
-            for at, inner in enumerate(items):
-                yield from ((f"[{at}]{rest}", bits) for rest, bits in leaves(inner, pos))
-        case t.Stack(element=element, size=size):
-            yield NEXT, SIZE_BITS
-            for at in range(size):
-                yield from ((f"[{at}]{rest}", bits) for rest, bits in leaves(element, pos))
-        case _:
-            bits = width(base)
-            if bits is None:
-                raise Refused(pos, str(type_), "a value of this type has no fixed place in hardware")
-            yield "", bits
+    base, inner = t.stripped(type_), items(type_)
+    bits = width(base) if inner is None else 0
+    if bits is None:
+        raise Refused(pos, str(type_), "a value of this type has no fixed place in hardware")
+    if inner is None:
+        yield "", bits
+    elif t.is_header(base):
+        yield VALID, 1
+    elif isinstance(base, t.Stack):
+        yield NEXT, SIZE_BITS
+    for way, of in inner or ():
+        yield from ((way + rest, bits) for rest, bits in leaves(of, pos))
 
 
 def part(value: Leaves, way: str) -> Leaves:
@@ -74,21 +79,13 @@ class Operators:
 
     def same(self, type_: t.Type, a: Leaves, b: Leaves) -> Node:
         """Whether two values are equal; invalid headers are, whatever they hold."""
-        g, base = self.g, t.stripped(type_)
-        match base:
-            case t.Struct(fields=fields):
-                inner = g.all(*(self.same(f, part(a, f".{n}"), part(b, f".{n}")) for n, f in fields))
-                if not t.is_header(base):
-                    return inner
-                alike = g.binary("eq", a[VALID], b[VALID])
-                return g.all(alike, g.any(g.invert(a[VALID]), inner))
-            case t.Tuple(items=items):
-                pairs = enumerate(items)
-                return g.all(*(self.same(f, part(a, f"[{n}]"), part(b, f"[{n}]")) for n, f in pairs))
-            case t.Stack(element=element, size=size):
-                ways = [f"[{n}]" for n in range(size)]
-                return g.all(*(self.same(element, part(a, way), part(b, way)) for way in ways))
-        return g.binary("eq", a[""], b[""])
+        g, inner = self.g, items(type_)
+        if inner is None:
+            return g.binary("eq", a[""], b[""])
+        alike = g.all(*(self.same(of, part(a, way), part(b, way)) for way, of in inner))
+        if not t.is_header(t.stripped(type_)):
+            return alike
+        return g.all(g.binary("eq", a[VALID], b[VALID]), g.any(g.invert(a[VALID]), alike))
 
     def unary(self, op: str, a: Node) -> Node:
         if op in ("!", "~"):

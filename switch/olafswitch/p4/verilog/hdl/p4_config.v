@@ -1,15 +1,14 @@
 // The registers by which a driver writes tables and takes counters. An entry's words are collected here and take
-// effect in one cycle; the write to `command` is answered when no frame is left that saw the state before.
+// effect in one cycle; `command` reads 1 until no frame is left that saw the state before.
 //   0x00 id  0x04 version  0x08 digest  0x0C counters, tables  0x10 target  0x14 slot  0x18 command
-// A command with bit 3 is done for `slot` and every slot below it, one a cycle; it is answered at once, and
-// `command` reads 1 until it is done.
+// A command with bit 3 is done for `slot` and every slot below it, one a cycle; `command` reads 1 until then.
 //   0x20 0x24 what a counter or a register's cell held  0x40 … the entry's words: what it does, its key, its mask
 `default_nettype none
 module p4_config #(
     parameter WORDS = 1,              // of the longest entry
     parameter TABLES = 1,
     parameter COUNTERS = 0,
-    parameter DRAIN = 16,             // cycles in which a frame that has seen a table leaves the header pipeline
+    parameter FRAMES = 6,             // bits of the number of frames inside
     parameter [31:0] DIGEST = 0
 ) (
     input  wire                clk,
@@ -43,24 +42,30 @@ module p4_config #(
     output reg                 cell_ask,       // a register's; until `cell_taken`
     output reg                 cell_write,
     input  wire                cell_taken,
-    input  wire [63:0]         cell_value
+    input  wire [63:0]         cell_value,
+    input  wire [FRAMES-1:0]   present,        // frames that entered and have not left
+    input  wire                leave,          // a frame's result was used; its last beat follows,
+    input  wire                moves           // when the output is free or takes a beat
 );
     localparam [31:0] ID = 32'h50345254, VERSION = 32'd1;
     reg [31:0] word [0:WORDS-1];
     reg [63:0] held;
-    reg [7:0]  left;
-    reg        waiting, sweeping, swept;
+    reg        sweeping, acted;
+    reg [2:0]  taking;                // cycles until a counter's cell is held
+    reg [FRAMES-1:0] owed;            // frames inside that may have seen the state before
+    reg        last;                  // one of them may still be at the output
     reg [3:0]  command;
     assign {take, set_default, clear, set} = rst ? 4'b0000 : command;
     reg        have_address, have_data;
     reg [11:0] address;
     reg [31:0] data;
-    wire       start = have_address && have_data && !bvalid && !waiting;
+    wire       asked = command[3] || cell_ask || taking != 3'd0;
+    wire       start = have_address && have_data && !bvalid && !asked && !sweeping && !acted;
     assign awready = !have_address;
     assign wready = !have_data;
     assign bresp = 2'b00;
     assign rresp = 2'b00;
-    assign arready = !rvalid;
+    assign arready = !rvalid && (sweeping || !asked);
     genvar w;
     generate
         for (w = 0; w < WORDS; w = w + 1) begin : flat
@@ -90,19 +95,14 @@ module p4_config #(
                 cell_ask <= data[2:0] == 3'd5 || data[2:0] == 3'd6;
                 cell_write <= data[2:0] == 3'd6;
                 sweeping <= data[3] && slot != 32'd0;
-                swept <= data[3];
-                waiting <= 1'b1;
-                left <= DRAIN;
-                bvalid <= data[3];
-            end else bvalid <= 1'b1;
-        end
-        if (waiting && !sweeping && !cell_ask) begin
-            left <= left - 8'd1;
-            if (left == 8'd0) begin
-                waiting <= 1'b0;
-                bvalid <= !swept;
             end
+            bvalid <= 1'b1;
         end
+        taking <= take ? 3'd5 : taking - {2'd0, taking != 3'd0};
+        acted <= set || clear || set_default || (cell_taken && cell_write);
+        if (acted) owed <= present - {{(FRAMES-1){1'b0}}, leave};
+        else if (leave && owed != 0) owed <= owed - 1'b1;
+        last <= acted || (leave && owed == 1) || (last && !moves);
         if (taken) held <= value;
         if (cell_taken) held <= cell_value;
         if (rready) rvalid <= 1'b0;
@@ -115,15 +115,17 @@ module p4_config #(
                 12'h00C: rdata <= {COUNTERS[15:0], TABLES[15:0]};
                 12'h010: rdata <= {24'd0, target};
                 12'h014: rdata <= slot;
-                12'h018: rdata <= {31'd0, waiting};
+                12'h018: rdata <= {31'd0, |command || asked || sweeping || acted || owed != 0 || last};
                 12'h020: rdata <= held[31:0];
                 12'h024: rdata <= held[63:32];
                 default: rdata <= 32'd0;
             endcase
         end
         if (rst) begin
-            {command, bvalid, rvalid, waiting, sweeping, have_address, have_data, cell_ask} <= 11'd0;
-            left <= 8'd0;
+            {command, bvalid, rvalid, acted, sweeping, have_address, have_data, cell_ask} <= 11'd0;
+            taking <= 3'd0;
+            owed <= 0;
+            last <= 1'b0;
         end
     end
 endmodule

@@ -7,9 +7,9 @@ module p4_credits #(
     input  wire rst,
     input  wire enter,                // a frame's first beat
     input  wire leave,                // a frame's result was used
-    output reg  ready                 // at least two more frames have room: one may enter now and one next
+    output reg  ready,                // at least two more frames have room: one may enter now and one next
+    output reg [BITS:0] present
 );
-    reg  [BITS:0] present;
     wire [BITS:0] next = present + {{BITS{1'b0}}, enter} - {{BITS{1'b0}}, leave};
     always @(posedge clk) begin
         present <= rst ? {(BITS+1){1'b0}} : next;

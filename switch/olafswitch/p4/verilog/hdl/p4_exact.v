@@ -1,4 +1,4 @@
-// Hash ways: an entry is in one row of one way, which the driver chooses among those that its key hashes to. Five
+// Hash ways: an entry is in one row of one way, which the driver chooses among those that its key hashes to. Four
 // cycles. Where it is in two ways while it moves, the first way answers.
 `default_nettype none
 module p4_exact #(
@@ -31,10 +31,8 @@ module p4_exact #(
     genvar          w, r;
     generate
         for (w = 0; w < WAYS; w = w + 1) begin : way
-            reg  [ROW-1:0]     row, row2, row3, row4;
+            reg  [ROW-1:0]     row, row2, row3;
             wire [KEY+ENTRY:0] read;
-            reg                match;
-            reg  [ENTRY-1:0]   what;
             wire [ROW-1:0]     hash;
             for (r = 0; r < ROW; r = r + 1) begin : bit_
                 assign hash[r] = ^(key & HASHES[KEY*(ROW*w + r) +: KEY]);
@@ -47,13 +45,10 @@ module p4_exact #(
                 row <= hash;
                 row2 <= row;
                 row3 <= row2;
-                match <= read[KEY+ENTRY] && read[ENTRY +: KEY] == key3;
-                what <= read[ENTRY-1:0];
-                row4 <= row3;
             end
-            assign hits[w] = match;
-            assign found[ENTRY*w +: ENTRY] = what;
-            assign places[ROW*w +: ROW] = row4;
+            assign hits[w] = read[KEY+ENTRY] && read[ENTRY +: KEY] == key3;
+            assign found[ENTRY*w +: ENTRY] = read[ENTRY-1:0];
+            assign places[ROW*w +: ROW] = row3;
         end
     endgenerate
     integer k;

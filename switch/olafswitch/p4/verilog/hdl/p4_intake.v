@@ -16,7 +16,7 @@ module p4_intake #(
     output wire                  s_tready,
     input  wire [SIDE-1:0]       s_side,
 
-    output reg  [512*BEATS-1:0]  window,       // byte 0 in the lowest bits
+    output reg  [512*BEATS-1:0]  window,       // byte 0 in the lowest bits; a beat's bytes are its first
     output reg  [15:0]           window_bytes, // of the frame that are in it
     output reg  [SIDE-1:0]       window_side,
     output reg                   window_valid,
@@ -25,32 +25,28 @@ module p4_intake #(
     output wire [519:0]          store,        // last, bytes (1 … 64), data
     output wire                  store_valid,
     input  wire [STORE_BITS:0]   store_level,
-    input  wire                  leave         // a frame's result was used
+    input  wire                  leave,        // a frame's result was used
+    output wire [CREDIT_BITS:0]  present       // frames that entered and whose result was not
 );
     wire credit;
     reg  space, first;
     assign s_tready = space && credit;
     wire take = s_tvalid && s_tready;
     p4_credits #(.BITS(CREDIT_BITS)) credits (
-        .clk(clk), .rst(rst), .enter(take && first), .leave(leave), .ready(credit)
+        .clk(clk), .rst(rst), .enter(take && first), .leave(leave), .ready(credit), .present(present)
     );
-
-    function [6:0] ones(input [63:0] bits);
-        integer i;
-        begin
-            ones = 7'd0;
-            for (i = 0; i < 64; i = i + 1) ones = ones + {6'd0, bits[i]};
-        end
-    endfunction
 
     reg [511:0]    data;
     reg [63:0]     keep;
     reg            last, valid, first_beat;
     reg [SIDE-1:0] side;
     reg [6:0]      bytes;
-    reg [511:0]    data2;
-    reg            last2, valid2, first2;
-    reg [SIDE-1:0] side2;
+    integer        b;
+    always @* begin
+        bytes = 7'd0;
+        for (b = 1; b < 65; b = b + 1)
+            bytes = bytes | ({7{keep[b-1] && (b == 64 || !keep[b & 63])}} & b[6:0]);
+    end
     always @(posedge clk) begin
         space <= !rst && !pause && store_level < (1 << STORE_BITS) - 6;
         if (rst) first <= 1'b1;
@@ -61,30 +57,24 @@ module p4_intake #(
         first_beat <= first;
         side <= s_side;
         valid <= take && !rst;
-        data2 <= data;
-        bytes <= ones(keep);
-        last2 <= last;
-        first2 <= first_beat;
-        side2 <= side;
-        valid2 <= valid && !rst;
     end
-    assign store = {last2, bytes, data2};
-    assign store_valid = valid2;
+    assign store = {last, bytes, data};
+    assign store_valid = valid;
 
     // Beats of this frame that the window has already; BEATS when it is full.
     reg  [3:0] had;
-    wire [3:0] at = first2 ? 4'd0 : had;
+    wire [3:0] at = first_beat ? 4'd0 : had;
     integer    i;
     always @(posedge clk) begin
         window_valid <= 1'b0;
-        if (valid2 && at < BEATS) begin
+        if (valid && at < BEATS) begin
             for (i = 0; i < BEATS; i = i + 1)
-                if (at == i[3:0]) window[512*i +: 512] <= data2;
+                if (at == i[3:0]) window[512*i +: 512] <= data;
             window_bytes <= {6'd0, at, 6'd0} + {9'd0, bytes};
-            if (first2) window_side <= side2;
-            window_valid <= (last2 || at == BEATS - 1) && !rst;
+            if (first_beat) window_side <= side;
+            window_valid <= (last || at == BEATS - 1) && !rst;
         end
-        if (valid2) had <= at == BEATS ? at : at + 4'd1;
+        if (valid) had <= at == BEATS ? at : at + 4'd1;
         if (rst) had <= 4'd0;
     end
 endmodule

@@ -27,9 +27,9 @@ module p4_lpm #(
     wire             full_hit, short_hit;
     wire [SLOT-1:0]  full_slot, short_slot;
     wire [ENTRY-1:0] full_entry, short_entry;
-    reg              short_hit4, short_hit5;
-    reg  [SLOT-1:0]  short_slot4, short_slot5;
-    reg  [ENTRY-1:0] short_entry4, short_entry5;
+    reg              short_hit4;
+    reg  [SLOT-1:0]  short_slot4;
+    reg  [ENTRY-1:0] short_entry4;
     p4_exact #(.KEY(KEY), .ENTRY(ENTRY), .WAYS(WAYS), .ROW(ROW), .SLOT(SLOT), .HASHES(HASHES)) whole (
         .clk(clk), .key(key), .hit(full_hit), .slot(full_slot), .entry(full_entry),
         .write(write && !is_short), .write_slot(write_slot), .write_valid(write_valid), .write_key(write_key),
@@ -40,12 +40,9 @@ module p4_lpm #(
         .write(write && is_short), .write_slot(write_slot - FIRST[SLOT-1:0]), .write_valid(write_valid),
         .write_key(write_key), .write_mask(write_mask), .write_entry(write_entry), .write_default(write_default)
     );
-    always @(posedge clk) begin
-        {short_hit4, short_slot4, short_entry4} <= {short_hit, short_slot, short_entry};
-        {short_hit5, short_slot5, short_entry5} <= {short_hit4, short_slot4, short_entry4};
-    end
-    assign hit = full_hit || short_hit5;
-    assign slot = full_hit ? full_slot : short_slot5 + FIRST[SLOT-1:0];
-    assign entry = full_hit ? full_entry : short_entry5;
+    always @(posedge clk) {short_hit4, short_slot4, short_entry4} <= {short_hit, short_slot, short_entry};
+    assign hit = full_hit || short_hit4;
+    assign slot = full_hit ? full_slot : short_slot4 + FIRST[SLOT-1:0];
+    assign entry = full_hit ? full_entry : short_entry4;
 endmodule
 `default_nettype wire

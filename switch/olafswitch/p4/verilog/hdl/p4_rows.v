@@ -1,5 +1,5 @@
 // Memory with one write and one read a cycle, which takes two cycles; zero at start, and kept by a reset. UltraRAM
-// from 4096 words on, block memory from 128, else look-up tables.
+// from 4096 words on, block memory from 128.
 `default_nettype none
 module p4_rows #(
     parameter WIDTH = 32,
@@ -13,32 +13,18 @@ module p4_rows #(
     input  wire [BITS-1:0]  read_at,
     output reg  [WIDTH-1:0] found
 );
+    localparam STYLE = WORDS >= 4096 ? "ultra" : WORDS >= 128 ? "block" : "auto";
+    wire unused = &{1'b0, STYLE};
+    (* ram_style = STYLE *) reg [WIDTH-1:0] store [0:WORDS-1];
     reg [WIDTH-1:0] read;
-    integer         i;
-    always @(posedge clk) found <= read;
-    generate
-        if (WORDS >= 4096) begin : ultra
-            (* ram_style = "ultra" *) reg [WIDTH-1:0] store [0:WORDS-1];
-            initial for (i = 0; i < WORDS; i = i + 1) store[i] = {WIDTH{1'b0}};
-            always @(posedge clk) begin
-                if (write) store[write_at] <= data;
-                read <= store[read_at];
-            end
-        end else if (WORDS >= 128) begin : block
-            (* ram_style = "block" *) reg [WIDTH-1:0] store [0:WORDS-1];
-            initial for (i = 0; i < WORDS; i = i + 1) store[i] = {WIDTH{1'b0}};
-            always @(posedge clk) begin
-                if (write) store[write_at] <= data;
-                read <= store[read_at];
-            end
-        end else begin : small_
-            reg [WIDTH-1:0] store [0:WORDS-1];
-            initial for (i = 0; i < WORDS; i = i + 1) store[i] = {WIDTH{1'b0}};
-            always @(posedge clk) begin
-                if (write) store[write_at] <= data;
-                read <= store[read_at];
-            end
-        end
-    endgenerate
+`ifndef SYNTHESIS // a device's memory is zero without it, and Yosys takes minutes for the loop
+    integer i;
+    initial for (i = 0; i < WORDS; i = i + 1) store[i] = {WIDTH{1'b0}};
+`endif
+    always @(posedge clk) begin
+        if (write) store[write_at] <= data;
+        read <= store[read_at];
+        found <= read;
+    end
 endmodule
 `default_nettype wire

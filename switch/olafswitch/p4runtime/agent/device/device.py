@@ -20,7 +20,7 @@ from olafswitch.p4runtime.agent.write.updates import apply_update, plain_update
 from olafswitch.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
 from olafswitch.p4runtime.limits import Budget, TooMany
 from olafswitch.p4runtime.program import InvalidP4Info, Program
-from olafswitch.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2
 
 _log = logging.getLogger(__name__)
 _Action = p4runtime_pb2.SetForwardingPipelineConfigRequest
@@ -278,9 +278,7 @@ class Device:
 
 
 def _election_id(request: Any) -> int | None:
-    if not request.HasField("election_id"):
-        return None
-    return int(request.election_id.high << 64 | request.election_id.low)
+    return number_of(request.election_id) if request.HasField("election_id") else None
 
 
 def _undo_all(atomicity: int, updates: int) -> bool:

@@ -22,7 +22,7 @@ from olafswitch.p4runtime.dataplane import DataPlane, P4Info
 from olafswitch.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
 
 API_VERSION = "1.4.1"
-_THREADS = limits.STREAMS + 16  # a stream holds its thread, so calls always find one
+_FOR_CALLS = 16  # threads; each stream holds one more
 _OPTIONS = [
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", limits.MESSAGE_BYTES),
@@ -53,9 +53,11 @@ class Agent:
             address = addresses.of_socket(path.absolute())
             addresses.claim(path.absolute())
         self._devices = {id: Device(id, plane) for id, plane in devices.items()}
-        self._free_streams = threading.BoundedSemaphore(limits.STREAMS)
+        self._streams = limits.streams(len(devices))
+        self._free_streams = threading.BoundedSemaphore(self._streams)
         guards = [_TokenGuard(token)] if token else []
-        self._server = grpc.server(DaemonPool(_THREADS, "p4runtime"), options=_OPTIONS, interceptors=guards)
+        self._pool = DaemonPool(self._streams + _FOR_CALLS, "p4runtime")
+        self._server = grpc.server(self._pool, options=_OPTIONS, interceptors=guards)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
         self._folder: int | None = None
         port = self._listen(address, tls)
@@ -98,6 +100,7 @@ class Agent:
     def stop(self) -> None:
         """End every stream and call, and return once they are gone; may be called twice."""
         self._server.stop(None).wait()
+        self._pool.shutdown()  # gRPC leaves that to who made it
         for device in self._devices.values():
             device.close()
         if self._folder is not None:
@@ -174,7 +177,7 @@ class Agent:
 
     def _stream(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         if not self._free_streams.acquire(blocking=False):
-            _abort(context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {limits.STREAMS} streams already"))
+            _abort(context, Refusal(Code.RESOURCE_EXHAUSTED, f"there are {self._streams} streams already"))
         controller = ControllerStream(self._device, _name(context))
 
         def ended() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from google.rpc import code_pb2
 
 from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, not_found
-from olafswitch.p4runtime.protocol import p4runtime_pb2
+from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, uint128
 
 
 class Controller(Protocol):
@@ -58,9 +58,9 @@ class Arbitration:
         if message.HasField("role") and message.role.HasField("config"):
             raise invalid("role configurations are not supported: a role has full access")
         name = role_name(message.role.name, message.role.id)
-        election_id = message.election_id.high << 64 | message.election_id.low
+        election_id = number_of(message.election_id) if message.HasField("election_id") else None
         with self._one_at_a_time:
-            self._elect(controller, name, election_id if message.HasField("election_id") else None)
+            self._elect(controller, name, election_id)
 
     def leave(self, controller: Controller) -> None:
         """``controller``'s stream has ended."""
@@ -132,7 +132,7 @@ class Arbitration:
         elif role.name:
             update["role"] = {"name": role.name}
         if role.highest is not None:
-            update["election_id"] = {"high": role.highest >> 64, "low": role.highest & (1 << 64) - 1}
+            update["election_id"] = uint128(role.highest)
         for controller in controllers:
             if controller is role.primary:
                 code, why = code_pb2.OK, "primary"

@@ -1,12 +1,13 @@
 """Action profiles and selectors: members, groups and one-shot action sets (P4Runtime §9.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from olafswitch.p4runtime.agent.state.forwarding import Forwarding, GroupState, MemberState, ProfileState
 from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
 from olafswitch.p4runtime.agent.state.tables import TableState, Undo
-from olafswitch.p4runtime.agent.write.by_id import keep
+from olafswitch.p4runtime.agent.write.by_id import DELETE, INSERT, MODIFY, Apply, keep
 from olafswitch.p4runtime.dataplane import ActionCall, ActionSpec, GroupRef, MemberRef, WeightedAction
 from olafswitch.p4runtime.plain import ActionRequest, CallRequest, OneShotAction, call_request
 from olafswitch.p4runtime.program import Table
@@ -48,84 +49,75 @@ def use(forwarding: Forwarding, table: Table, action: ActionSpec, by: int) -> No
         profile.one_shots += by
 
 
-def insert_member(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _profile(forwarding, message.action_profile_id)
-    _needs_id(message.member_id, "member")
-    if message.member_id in profile.members:
-        raise Refusal(Code.ALREADY_EXISTS, f"{profile.profile.name} already has member {message.member_id}")
-    _refuse_with_one_shots(profile)
+def _updates(what: str, made_of: Callable[..., Any], change: Callable[..., None]) -> Mapping[int, Apply]:
+    """The three updates of a profile's members, or of its groups.
+
+    ``made_of`` reads a message, given what it replaces, and raises Refusal; ``change`` informs the device.
+    """
+
+    def apply(type: int, forwarding: Forwarding, message: Any) -> Undo:
+        profile = _profile(forwarding, message.action_profile_id)
+        if what == "group" and not profile.profile.with_selector:
+            raise invalid(f"{profile.profile.name} has no selector, so no groups")
+        kept, id = getattr(profile, f"{what}s"), getattr(message, f"{what}_id")
+        if type == INSERT:
+            if id == 0:
+                raise invalid(f"a {what}'s id cannot be 0")
+            if id in kept:
+                raise Refusal(Code.ALREADY_EXISTS, f"{profile.profile.name} already has {what} {id}")
+            if profile.one_shots:
+                raise invalid(f"{profile.profile.name} is programmed with one-shot action sets")
+        elif id not in kept:
+            raise not_found(f"{profile.profile.name} has no {what} {id}")
+        elif type == DELETE and kept[id].users:
+            raise Refusal(Code.FAILED_PRECONDITION, f"{what} {id} is in use")
+        wanted = None if type == DELETE else made_of(forwarding, profile, message, kept.get(id))
+        return keep(kept, id, wanted, partial(change, forwarding, profile, id))
+
+    return {type: partial(apply, type) for type in (INSERT, MODIFY, DELETE)}
+
+
+def _made_member(
+    forwarding: Forwarding, profile: ProfileState, message: Any, old: MemberState | None
+) -> MemberState:
     action = _member_action(forwarding, profile, message)
-    if profile.profile.size and len(profile.members) >= profile.profile.size:
+    if old is None and profile.profile.size and len(profile.members) >= profile.profile.size:
         full = f"{profile.profile.name} is full: it has {len(profile.members)} members"
         raise Refusal(Code.RESOURCE_EXHAUSTED, full)
-    return _set_member(forwarding, profile, message.member_id, MemberState(action))
-
-
-def modify_member(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _profile(forwarding, message.action_profile_id)
-    member = _member(profile, message.member_id)
-    action = _member_action(forwarding, profile, message)
-    return _set_member(forwarding, profile, message.member_id, MemberState(action, member.users))
-
-
-def delete_member(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _profile(forwarding, message.action_profile_id)
-    if _member(profile, message.member_id).users:
-        raise Refusal(Code.FAILED_PRECONDITION, f"member {message.member_id} is in use")
-    return _set_member(forwarding, profile, message.member_id, None)
+    return MemberState(action, old.users if old else 0)
 
 
 def _set_member(
-    forwarding: Forwarding, profile: ProfileState, member_id: int, member: MemberState | None
-) -> Undo:
-    def change(_: MemberState | None, new: MemberState | None) -> None:
-        forwarding.plane.set_member(profile.profile.id, member_id, new.action if new else None)
-
-    return keep(profile.members, member_id, member, change)
+    forwarding: Forwarding, profile: ProfileState, id: int, _: MemberState | None, new: MemberState | None
+) -> None:
+    forwarding.plane.set_member(profile.profile.id, id, new.action if new else None)
 
 
-def insert_group(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _selector(forwarding, message.action_profile_id)
-    _needs_id(message.group_id, "group")
-    if message.group_id in profile.groups:
-        raise Refusal(Code.ALREADY_EXISTS, f"{profile.profile.name} already has group {message.group_id}")
-    _refuse_with_one_shots(profile)
+def _made_group(
+    forwarding: Forwarding, profile: ProfileState, message: Any, old: GroupState | None
+) -> GroupState:
     limit = profile.profile.max_group_size
+    if old and message.max_size != old.max_size:
+        raise invalid(f"a group's max_size cannot change (it is {old.max_size})")
     if message.max_size < 0:
         raise invalid(f"max_size {message.max_size} is negative")
     if limit and message.max_size > limit:
         raise invalid(f"max_size {message.max_size} is above the selector's limit {limit}")
-    group = GroupState(_group_members(profile, message), message.max_size)
-    return _set_group(forwarding, profile, message.group_id, group)
-
-
-def modify_group(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _selector(forwarding, message.action_profile_id)
-    old = _group(profile, message.group_id)
-    if message.max_size != old.max_size:
-        raise invalid(f"a group's max_size cannot change (it is {old.max_size})")
-    group = GroupState(_group_members(profile, message), old.max_size, old.users)
-    return _set_group(forwarding, profile, message.group_id, group)
-
-
-def delete_group(forwarding: Forwarding, message: Any) -> Undo:
-    profile = _selector(forwarding, message.action_profile_id)
-    if _group(profile, message.group_id).users:
-        raise Refusal(Code.FAILED_PRECONDITION, f"group {message.group_id} is in use")
-    return _set_group(forwarding, profile, message.group_id, None)
+    return GroupState(_group_members(profile, message), message.max_size, old.users if old else 0)
 
 
 def _set_group(
-    forwarding: Forwarding, profile: ProfileState, group_id: int, group: GroupState | None
-) -> Undo:
-    def change(old: GroupState | None, new: GroupState | None) -> None:
-        forwarding.plane.set_group(profile.profile.id, group_id, new.members if new else None)
-        for member_id, _ in new.members if new else ():
-            profile.members[member_id].users += 1
-        for member_id, _ in old.members if old else ():
-            profile.members[member_id].users -= 1
+    forwarding: Forwarding, profile: ProfileState, id: int, old: GroupState | None, new: GroupState | None
+) -> None:
+    forwarding.plane.set_group(profile.profile.id, id, new.members if new else None)
+    for member_id, _ in new.members if new else ():
+        profile.members[member_id].users += 1
+    for member_id, _ in old.members if old else ():
+        profile.members[member_id].users -= 1
 
-    return keep(profile.groups, group_id, group, change)
+
+MEMBERS = _updates("member", _made_member, _set_member)
+GROUPS = _updates("group", _made_group, _set_group)
 
 
 def _group_members(profile: ProfileState, message: Any) -> tuple[tuple[int, int], ...]:
@@ -179,32 +171,3 @@ def _profile(forwarding: Forwarding, profile_id: int) -> ProfileState:
     if profile_id not in forwarding.profiles:
         raise invalid(f"the program has no action profile {profile_id:#x}")
     return forwarding.profiles[profile_id]
-
-
-def _selector(forwarding: Forwarding, profile_id: int) -> ProfileState:
-    profile = _profile(forwarding, profile_id)
-    if not profile.profile.with_selector:
-        raise invalid(f"{profile.profile.name} has no selector, so no groups")
-    return profile
-
-
-def _member(profile: ProfileState, member_id: int) -> MemberState:
-    if member_id not in profile.members:
-        raise not_found(f"{profile.profile.name} has no member {member_id}")
-    return profile.members[member_id]
-
-
-def _group(profile: ProfileState, group_id: int) -> GroupState:
-    if group_id not in profile.groups:
-        raise not_found(f"{profile.profile.name} has no group {group_id}")
-    return profile.groups[group_id]
-
-
-def _needs_id(id: int, what: str) -> None:
-    if id == 0:
-        raise invalid(f"a {what}'s id cannot be 0")
-
-
-def _refuse_with_one_shots(profile: ProfileState) -> None:
-    if profile.one_shots:
-        raise invalid(f"{profile.profile.name} is programmed with one-shot action sets")

@@ -34,16 +34,8 @@ def _direct_key(message: Any) -> EntryRequest:
 _PLAIN = {INSERT: tables.insert, MODIFY: tables.modify, DELETE: tables.delete}
 _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
     "table_entry": {},  # plain_update has made those of a valid type plain
-    "action_profile_member": {
-        INSERT: profiles.insert_member,
-        MODIFY: profiles.modify_member,
-        DELETE: profiles.delete_member,
-    },
-    "action_profile_group": {
-        INSERT: profiles.insert_group,
-        MODIFY: profiles.modify_group,
-        DELETE: profiles.delete_group,
-    },
+    "action_profile_member": profiles.MEMBERS,
+    "action_profile_group": profiles.GROUPS,
     "counter_entry": {MODIFY: arrays.modify_counter},
     "meter_entry": {MODIFY: arrays.modify_meter},
     "register_entry": {MODIFY: arrays.modify_register},

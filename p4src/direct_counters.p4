@@ -1,4 +1,4 @@
-// How the v1model form counts the entries of tables in the shared match-action logic: with direct counters.
+// How the entries of tables are counted in the shared match-action logic: with direct counters.
 #define DIRECT_COUNTER(counter, number, entries) @id(0x130000 ## number) direct_counter(CounterType.packets_and_bytes) counter;
 #define COUNTED_BY(counter) counters = counter;
 #define COUNTER_PLACE

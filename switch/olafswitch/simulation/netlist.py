@@ -1,0 +1,274 @@
+"""The longest register-to-register path of a synthesized netlist, in levels of logic.
+
+Counted as the device has it: a LUT, a wide multiplexer or an asynchronous read of distributed RAM is one
+level; an inverter none (its LUT absorbs it); two CARRY4 in a row are one level, for the device's carry
+block is CARRY8.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+_REGISTER_OUTPUTS = {
+    **{"FDRE": ("Q",), "FDSE": ("Q",), "FDCE": ("Q",), "FDPE": ("Q",)},
+    **{"SRL16E": ("Q",), "SRLC32E": ("Q", "Q31")},
+}
+_CARRY = "CARRY4"
+_FREE = ("INV", "BUFG", "$scopeinfo")
+_SYNCHRONOUS = ("RAMB18E2", "RAMB36E2", "URAM288", "DSP48E2")
+_DISTRIBUTED = ("RAM32M16", "RAM64M8", "RAM32M", "RAM64M", "RAM32X1D", "RAM64X1D", "RAM128X1D", "RAM256X1D")
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path: its levels, and the names of the nets along it, from register to register."""
+
+    levels: int
+    nets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A combinational path that joins what a clock cycle has no time to join."""
+
+    source: str
+    end: str
+    what: str
+
+
+@dataclass
+class _Cell:
+    name: str
+    kind: str
+    inputs: dict[str, list[int]] = field(default_factory=dict)
+    outputs: dict[str, list[int]] = field(default_factory=dict)
+    position: int = 0
+    """Of a CARRY4: its place in its chain."""
+
+
+class Netlist:
+    """One flattened module, as Yosys' ``write_json`` gives it.
+
+    Raises ValueError on a combinational loop.
+    """
+
+    def __init__(self, module: Mapping[str, Any]) -> None:
+        self._names: dict[int, str] = {}
+        for name, net in module["netnames"].items():
+            for index, bit in enumerate(net["bits"]):
+                if isinstance(bit, int) and (bit not in self._names or not net["hide_name"]):
+                    self._names[bit] = f"{name}[{index}]" if len(net["bits"]) > 1 else name
+        self._cells = [_cell(name, cell) for name, cell in module["cells"].items()]
+        self._driver = {bit: cell for cell in self._cells for bits in cell.outputs.values() for bit in bits}
+        self._inputs = {
+            bit
+            for port in module["ports"].values()
+            if port["direction"] == "input"
+            for bit in port["bits"]
+            if isinstance(bit, int)
+        }
+        self._place_carries()
+        self._levels: dict[int, int] = {}
+        self._from: dict[int, int] = {}
+
+    @classmethod
+    def load(cls, path: Path, top: str, black: Sequence[str] = ()) -> "Netlist":
+        """From a file of ``write_json``, without the cells whose types are in ``black``."""
+        module = json.loads(path.read_text())["modules"][top]
+        module["cells"] = {name: cell for name, cell in module["cells"].items() if cell["type"] not in black}
+        return cls(module)
+
+    @property
+    def cells(self) -> Counter[str]:
+        """How many cells of each kind there are."""
+        return Counter(cell.kind for cell in self._cells)
+
+    def longest(self) -> Route:
+        """The longest path from a register's or block memory's output to an input of one."""
+        self._solve()
+        ends = {
+            bit
+            for cell in self._cells
+            if _is_end(cell)
+            for bit in _ends(cell)
+            if self._levels.get(bit, -1) >= 0
+        }
+        worst = max(ends, key=lambda bit: self._levels[bit])
+        nets = [worst]
+        while nets[-1] in self._from:
+            nets.append(self._from[nets[-1]])
+        return Route(self._levels[worst], tuple(self._names.get(bit, "?") for bit in reversed(nets)))
+
+    def crossings(self, ready: str, adder: re.Pattern[str]) -> list[Crossing]:
+        """Paths that pass more than one of: a block memory's read, an adder's stage, the input ``ready``.
+
+        A path passes an adder's stage when it ends in a register whose name ``adder`` finds, and a block
+        memory's read when it begins at one's output.
+        """
+        found = []
+        adders = {id(cell) for cell in self._cells if self._is_of(cell, adder)}
+        for bit in self._inputs:
+            if self._names.get(bit) == ready:
+                found += [
+                    Crossing(ready, self._name(end), "output ready to a memory or an adder's stage")
+                    for end in self._reached(bit)
+                    if id(end) in adders or end.kind in _SYNCHRONOUS
+                ]
+        for memory in self._cells:
+            if memory.kind not in _SYNCHRONOUS:
+                continue
+            for bit in (bit for bits in memory.outputs.values() for bit in bits):
+                found += [
+                    Crossing(
+                        self._names.get(bit, "?"), self._name(end), "block memory's read to an adder's stage"
+                    )
+                    for end in self._reached(bit)
+                    if id(end) in adders
+                ]
+        return found
+
+    def _reached(self, source: int) -> Iterator[_Cell]:
+        """Registers and memories at the ends of paths from a net."""
+        pending, seen, ends = [source], {source}, set()
+        while pending:
+            bit = pending.pop()
+            for cell, port in self._readers.get(bit, ()):
+                if _is_end(cell) and bit in set(_ends(cell)) and id(cell) not in ends:
+                    ends.add(id(cell))
+                    yield cell
+                if _starts(cell):
+                    continue
+                for output, driven in cell.outputs.items():
+                    if _leads(cell, port, output):
+                        pending += [each for each in driven if each not in seen]
+                        seen.update(driven)
+
+    @cached_property
+    def _readers(self) -> dict[int, list[tuple[_Cell, str]]]:
+        readers: dict[int, list[tuple[_Cell, str]]] = {}
+        for cell in self._cells:
+            for port, bits in cell.inputs.items():
+                for bit in bits:
+                    readers.setdefault(bit, []).append((cell, port))
+        return readers
+
+    def _is_of(self, cell: _Cell, names: re.Pattern[str]) -> bool:
+        return cell.kind in _REGISTER_OUTPUTS and names.search(self._name(cell)) is not None
+
+    def _name(self, cell: _Cell) -> str:
+        """A register by the name of its output, any other cell by its own."""
+        if cell.kind in _REGISTER_OUTPUTS:
+            return next((self._names.get(bit, cell.name) for bit in cell.outputs.get("Q", ())), cell.name)
+        return cell.name
+
+    def _place_carries(self) -> None:
+        """Number each carry chain's blocks from its start."""
+        carries = [cell for cell in self._cells if cell.kind == _CARRY]
+        after = {cell.inputs["CI"][0]: cell for cell in carries if cell.inputs.get("CI")}
+        for cell in carries:
+            place = cell if self._before(cell) is None else None
+            position = 0
+            while place is not None:
+                place.position = position
+                position += 1
+                carry_out = place.outputs.get("CO", [])
+                place = after.get(carry_out[-1]) if carry_out else None
+
+    def _before(self, cell: _Cell) -> _Cell | None:
+        carry_in = cell.inputs.get("CI")
+        driver = self._driver.get(carry_in[0]) if carry_in else None
+        return driver if driver is not None and driver.kind == _CARRY else None
+
+    def _solve(self) -> None:
+        """Longest levels at every net; -1 where only input ports or constants lead."""
+        order = self._sorted()
+        for cell in self._cells:
+            if _starts(cell):
+                for bits in cell.outputs.values():
+                    for bit in bits:
+                        self._levels[bit] = 0
+        for cell in order:
+            for output, driven in cell.outputs.items():
+                best, source = -1, None
+                for port, bits in cell.inputs.items():
+                    for bit in bits if _leads(cell, port, output) else ():
+                        level = self._levels.get(bit, -1)
+                        if level >= 0 and level + self._cost(cell, port) > best:
+                            best, source = level + self._cost(cell, port), bit
+                for bit in driven:
+                    self._levels[bit] = best
+                    if source is not None:
+                        self._from[bit] = source
+
+    def _cost(self, cell: _Cell, port: str) -> int:
+        if cell.kind in _FREE:
+            return 0
+        return 0 if cell.kind == _CARRY and port == "CI" and cell.position % 2 else 1
+
+    def _sorted(self) -> Iterator[_Cell]:
+        """Combinational cells, each after those that drive it."""
+        through = [cell for cell in self._cells if not _starts(cell) and cell.outputs]
+        waits = {
+            id(cell): {id(driver) for driver in self._drivers(cell) if not _starts(driver)}
+            for cell in through
+        }
+        readers: dict[int, list[_Cell]] = {}
+        for cell in through:
+            for driver in waits[id(cell)]:
+                readers.setdefault(driver, []).append(cell)
+        ready = [cell for cell in through if not waits[id(cell)]]
+        done = 0
+        while ready:
+            cell = ready.pop()
+            done += 1
+            yield cell
+            for reader in readers.get(id(cell), ()):
+                waits[id(reader)].discard(id(cell))
+                if not waits[id(reader)]:
+                    ready.append(reader)
+        if done != len(through):
+            raise ValueError("the netlist has a combinational loop")
+
+    def _drivers(self, cell: _Cell) -> Iterator[_Cell]:
+        for port, bits in cell.inputs.items():
+            if any(_leads(cell, port, output) for output in cell.outputs):
+                for bit in bits:
+                    if bit in self._driver:
+                        yield self._driver[bit]
+
+
+def _cell(name: str, cell: Mapping[str, Any]) -> _Cell:
+    made = _Cell(name, cell["type"])
+    for port, bits in cell["connections"].items():
+        wires = [bit for bit in bits if isinstance(bit, int)]
+        (made.outputs if cell["port_directions"][port] == "output" else made.inputs)[port] = wires
+    return made
+
+
+def _starts(cell: _Cell) -> bool:
+    return cell.kind in _REGISTER_OUTPUTS or cell.kind in _SYNCHRONOUS
+
+
+def _is_end(cell: _Cell) -> bool:
+    return _starts(cell) or cell.kind in _DISTRIBUTED
+
+
+def _ends(cell: _Cell) -> Iterator[int]:
+    """Nets at which paths end: a register's inputs, a memory's write port."""
+    for port, bits in cell.inputs.items():
+        if cell.kind not in _DISTRIBUTED or not any(_leads(cell, port, output) for output in cell.outputs):
+            yield from bits
+
+
+def _leads(cell: _Cell, port: str, output: str) -> bool:
+    """Whether an input reaches an output within a cycle: of a distributed RAM only its read address."""
+    if cell.kind not in _DISTRIBUTED:
+        return True
+    if output in ("SPO", "DPO"):
+        return port.startswith("A" if output == "SPO" else "DPRA")
+    return port == f"ADDR{output[2:]}"
