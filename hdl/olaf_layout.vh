@@ -54,61 +54,20 @@
 
 // Headers in a frame's first beat, whose byte 0 is its lowest. A field of several bytes is in
 // network order there: …_VALUE(beat) is the number, …_WIRE(value) its bytes in a beat.
-`define OLAF_ETHERNET_DST_ADDR 0 +: 48
-`define OLAF_ETHERNET_DST_ADDR_WIDTH 48
-`define OLAF_ETHERNET_DST_ADDR_VALUE(beat) {beat[0 +: 8], beat[8 +: 8], beat[16 +: 8], beat[24 +: 8], beat[32 +: 8], beat[40 +: 8]}
-`define OLAF_ETHERNET_DST_ADDR_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8]}
-`define OLAF_ETHERNET_SRC_ADDR 48 +: 48
-`define OLAF_ETHERNET_SRC_ADDR_WIDTH 48
-`define OLAF_ETHERNET_SRC_ADDR_VALUE(beat) {beat[48 +: 8], beat[56 +: 8], beat[64 +: 8], beat[72 +: 8], beat[80 +: 8], beat[88 +: 8]}
-`define OLAF_ETHERNET_SRC_ADDR_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8]}
 `define OLAF_ETHERNET_ETHER_TYPE 96 +: 16
 `define OLAF_ETHERNET_ETHER_TYPE_WIDTH 16
 `define OLAF_ETHERNET_ETHER_TYPE_VALUE(beat) {beat[96 +: 8], beat[104 +: 8]}
 `define OLAF_ETHERNET_ETHER_TYPE_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 `define OLAF_IPV4_VERSION 116 +: 4
 `define OLAF_IPV4_IHL 112 +: 4
-`define OLAF_IPV4_TOS 120 +: 8
-`define OLAF_IPV4_TOS_WIDTH 8
-`define OLAF_IPV4_TOS_VALUE(beat) {beat[120 +: 8]}
-`define OLAF_IPV4_TOS_WIRE(value) {value[0 +: 8]}
 `define OLAF_IPV4_TOTAL_LEN 128 +: 16
 `define OLAF_IPV4_TOTAL_LEN_WIDTH 16
 `define OLAF_IPV4_TOTAL_LEN_VALUE(beat) {beat[128 +: 8], beat[136 +: 8]}
 `define OLAF_IPV4_TOTAL_LEN_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_IPV4_IDENTIFICATION 144 +: 16
-`define OLAF_IPV4_IDENTIFICATION_WIDTH 16
-`define OLAF_IPV4_IDENTIFICATION_VALUE(beat) {beat[144 +: 8], beat[152 +: 8]}
-`define OLAF_IPV4_IDENTIFICATION_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_IPV4_FLAGS 165 +: 3
-`define OLAF_IPV4_TTL 176 +: 8
-`define OLAF_IPV4_TTL_WIDTH 8
-`define OLAF_IPV4_TTL_VALUE(beat) {beat[176 +: 8]}
-`define OLAF_IPV4_TTL_WIRE(value) {value[0 +: 8]}
 `define OLAF_IPV4_PROTOCOL 184 +: 8
 `define OLAF_IPV4_PROTOCOL_WIDTH 8
 `define OLAF_IPV4_PROTOCOL_VALUE(beat) {beat[184 +: 8]}
 `define OLAF_IPV4_PROTOCOL_WIRE(value) {value[0 +: 8]}
-`define OLAF_IPV4_HDR_CHECKSUM 192 +: 16
-`define OLAF_IPV4_HDR_CHECKSUM_WIDTH 16
-`define OLAF_IPV4_HDR_CHECKSUM_VALUE(beat) {beat[192 +: 8], beat[200 +: 8]}
-`define OLAF_IPV4_HDR_CHECKSUM_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_IPV4_SRC_ADDR 208 +: 32
-`define OLAF_IPV4_SRC_ADDR_WIDTH 32
-`define OLAF_IPV4_SRC_ADDR_VALUE(beat) {beat[208 +: 8], beat[216 +: 8], beat[224 +: 8], beat[232 +: 8]}
-`define OLAF_IPV4_SRC_ADDR_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
-`define OLAF_IPV4_DST_ADDR 240 +: 32
-`define OLAF_IPV4_DST_ADDR_WIDTH 32
-`define OLAF_IPV4_DST_ADDR_VALUE(beat) {beat[240 +: 8], beat[248 +: 8], beat[256 +: 8], beat[264 +: 8]}
-`define OLAF_IPV4_DST_ADDR_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
-`define OLAF_UDP_SRC_PORT 272 +: 16
-`define OLAF_UDP_SRC_PORT_WIDTH 16
-`define OLAF_UDP_SRC_PORT_VALUE(beat) {beat[272 +: 8], beat[280 +: 8]}
-`define OLAF_UDP_SRC_PORT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_UDP_DST_PORT 288 +: 16
-`define OLAF_UDP_DST_PORT_WIDTH 16
-`define OLAF_UDP_DST_PORT_VALUE(beat) {beat[288 +: 8], beat[296 +: 8]}
-`define OLAF_UDP_DST_PORT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 `define OLAF_UDP_LENGTH 304 +: 16
 `define OLAF_UDP_LENGTH_WIDTH 16
 `define OLAF_UDP_LENGTH_VALUE(beat) {beat[304 +: 8], beat[312 +: 8]}
@@ -119,32 +78,27 @@
 `define OLAF_UDP_CHECKSUM_WIRE(value) {value[0 +: 8], value[8 +: 8]}
 `define OLAF_OLAF_VERSION 340 +: 4
 `define OLAF_OLAF_FRAME_TYPE 336 +: 4
-`define OLAF_OLAF_EPOCH 348 +: 4
 `define OLAF_OLAF_FLAGS 344 +: 4
 `define OLAF_OLAF_COUNT 352 +: 16
 `define OLAF_OLAF_COUNT_WIDTH 16
 `define OLAF_OLAF_COUNT_VALUE(beat) {beat[352 +: 8], beat[360 +: 8]}
 `define OLAF_OLAF_COUNT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
-`define OLAF_OLAF_SEQ 368 +: 32
-`define OLAF_OLAF_SEQ_WIDTH 32
-`define OLAF_OLAF_SEQ_VALUE(beat) {beat[368 +: 8], beat[376 +: 8], beat[384 +: 8], beat[392 +: 8]}
-`define OLAF_OLAF_SEQ_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
 `define OLAF_OLAF_REWARD 400 +: 32
 `define OLAF_OLAF_REWARD_WIDTH 32
 `define OLAF_OLAF_REWARD_VALUE(beat) {beat[400 +: 8], beat[408 +: 8], beat[416 +: 8], beat[424 +: 8]}
 `define OLAF_OLAF_REWARD_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
-`define OLAF_OLAF_GEN_TIME 432 +: 48
-`define OLAF_OLAF_GEN_TIME_WIDTH 48
-`define OLAF_OLAF_GEN_TIME_VALUE(beat) {beat[432 +: 8], beat[440 +: 8], beat[448 +: 8], beat[456 +: 8], beat[464 +: 8], beat[472 +: 8]}
-`define OLAF_OLAF_GEN_TIME_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8]}
-`define OLAF_OLAF_SEGMENT 480 +: 16
-`define OLAF_OLAF_SEGMENT_WIDTH 16
-`define OLAF_OLAF_SEGMENT_VALUE(beat) {beat[480 +: 8], beat[488 +: 8]}
-`define OLAF_OLAF_SEGMENT_WIRE(value) {value[0 +: 8], value[8 +: 8]}
+`define OLAF_OLAF_SEQ 368 +: 32
+`define OLAF_OLAF_SEQ_WIDTH 32
+`define OLAF_OLAF_SEQ_VALUE(beat) {beat[368 +: 8], beat[376 +: 8], beat[384 +: 8], beat[392 +: 8]}
+`define OLAF_OLAF_SEQ_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8]}
 `define OLAF_OLAF_WEIGHTS_VERSION 496 +: 16
 `define OLAF_OLAF_WEIGHTS_VERSION_WIDTH 16
 `define OLAF_OLAF_WEIGHTS_VERSION_VALUE(beat) {beat[496 +: 8], beat[504 +: 8]}
 `define OLAF_OLAF_WEIGHTS_VERSION_WIRE(value) {value[0 +: 8], value[8 +: 8]}
+`define OLAF_OLAF_GEN_TIME 432 +: 48
+`define OLAF_OLAF_GEN_TIME_WIDTH 48
+`define OLAF_OLAF_GEN_TIME_VALUE(beat) {beat[432 +: 8], beat[440 +: 8], beat[448 +: 8], beat[456 +: 8], beat[464 +: 8], beat[472 +: 8]}
+`define OLAF_OLAF_GEN_TIME_WIRE(value) {value[0 +: 8], value[8 +: 8], value[16 +: 8], value[24 +: 8], value[32 +: 8], value[40 +: 8]}
 
 `define OLAF_VERSION 4'd1
 `define OLAF_TYPE_UPDATE 4'd1

@@ -270,7 +270,7 @@ module olaf_box_250mhz #(
     wire [511:0]                queue_data;
     wire [63:0]                 queue_keep;
     wire                        queue_last, queue_valid;
-    olaf_box_to_tuser to_tuser (.metadata(meta1), .tuser(to_queue));
+    assign to_queue = `OLAF_BOX_TUSER(meta1);
     olaf_instance queue (
         .aclk(clk), .aresetn(!rst),
         .s_axis_tdata(data1), .s_axis_tkeep(keep1), .s_axis_tuser(to_queue), .s_axis_tlast(last1),
@@ -289,7 +289,7 @@ module olaf_box_250mhz #(
     );
 
     // VNP4₂.
-    olaf_box_from_tuser from_tuser (.tuser(from_queue), .metadata(meta_queue));
+    assign meta_queue = `OLAF_BOX_METADATA(from_queue);
     olaf_box_vnp4_2 vnp4_2 (
         .clk(clk), .rst(rst),
         .axil_clk(BLOCKS_AT_REF ? ref_clk_100mhz : axis_aclk), .axil_rst(BLOCKS_AT_REF ? ref_rst : rst),

@@ -9,12 +9,7 @@ from olafswitch.toolchain import cxx, run
 NATIVE = Path(__file__).parent / "native"
 _SOURCE = NATIVE / "software_queue.cpp"
 _WIRE = NATIVE.parent.parent / "wire" / "native"
-FLAGS = ("-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
-
-
-def headers() -> list[Path]:
-    """What the queue in C++ includes, in a stable order."""
-    return [*sorted(NATIVE.glob("*.h")), *sorted(_WIRE.glob("*.h"))]
+_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
 def defines(geometry: Geometry) -> list[str]:
@@ -22,17 +17,19 @@ def defines(geometry: Geometry) -> list[str]:
     return [f"-DOLAF_{name}={value}" for name, value in geometry.verilog.items()]
 
 
-def build_software_queue(geometry: Geometry) -> Path:
-    """The shared library for ``geometry``, from the cache or compiled now (a few seconds).
+def build_software_queue(geometry: Geometry, source: Path = _SOURCE, options: tuple[str, ...] = ()) -> Path:
+    """The shared library for ``geometry``, from the cache or compiled now (a few seconds); or of another
+    ``source`` around the same rules.
 
     Raises MissingTool without a C++ compiler, OlafError when it refuses.
     """
     compiler = cxx()
-    key = cache.digest([str(compiler), repr((FLAGS, geometry)), _SOURCE, *headers()])
+    headers = [*sorted(NATIVE.glob("*.h")), *sorted(_WIRE.glob("*.h"))]
+    key = cache.digest([str(compiler), repr((_FLAGS, options, geometry)), source, *headers])
 
     def build(work: Path) -> None:
-        output = ["-o", str(work / "olaf_queue.so")]
-        run([*compiler.command, *FLAGS, *defines(geometry), str(_SOURCE), *output])
+        flags = [*_FLAGS, *options, f"-I{NATIVE}", *defines(geometry)]
+        run([*compiler.command, *flags, str(source), "-o", str(work / "olaf_queue.so")])
 
     folder, _ = cache.build_once("software-queue", key, build)
     return folder / "olaf_queue.so"

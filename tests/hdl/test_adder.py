@@ -1,12 +1,15 @@
 """The binary32 adder against numpy, bit for bit; a NaN result is the canonical quiet NaN."""
 
 import ctypes
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from olafctl.queue.verilate import build_adder
+from olafctl import paths
+from olafctl.queue.verilate import verilog_sources
+from olafswitch.simulation.verilate import build
 
 Words = npt.NDArray[np.uint32]
 
@@ -27,12 +30,19 @@ CORNERS = np.array(
 
 
 def verilated_add(latency: int, left: Words, right: Words, copy: bool = False) -> Words:
-    function = ctypes.CDLL(str(build_adder(latency))).olaf_add
+    hdl = paths.sources() / "hdl"
+    library = build(
+        *("olaf_fp32_add", [hdl / "olaf_fp32_add.v"], {"LATENCY": latency}),
+        folders=[hdl],
+        sources=verilog_sources(),
+        native=[Path(__file__).with_name("adder.cpp")],
+    )
+    function = ctypes.CDLL(str(library)).olaf_add
     pointer = ctypes.POINTER(ctypes.c_uint32)
-    function.argtypes = [pointer, pointer, pointer, ctypes.c_size_t, ctypes.c_int]
+    function.argtypes = [pointer, pointer, pointer, ctypes.c_size_t, ctypes.c_uint, ctypes.c_int]
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     sums = np.empty_like(left)
-    function(*(array.ctypes.data_as(pointer) for array in (left, right, sums)), len(left), copy)
+    function(*(array.ctypes.data_as(pointer) for array in (left, right, sums)), len(left), latency, copy)
     return sums
 
 

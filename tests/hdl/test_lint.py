@@ -1,4 +1,4 @@
-"""Every tool that must accept the Verilog does, without a warning."""
+"""Every tool that must accept the Verilog does, without a warning; nothing out of bounds is elaborated."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
+from olafctl.wire.geometry import BOUNDS
 from olafswitch.toolchain import verilator_root
 
 HDL = paths.sources() / "hdl"
@@ -20,19 +21,19 @@ GEOMETRIES: tuple[dict[str, int], ...] = (
 )
 
 
-@pytest.mark.parametrize("parameters", GEOMETRIES)
-def test_verilator_lint_is_silent(parameters: dict[str, int]) -> None:
+def verilator(parameters: dict[str, int], *options: str) -> subprocess.CompletedProcess[str]:
+    """What Verilator says of the queue with these parameters."""
     root = verilator_root()
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
-    result = subprocess.run(
-        [
-            *(str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", "--quiet", f"-I{HDL}", *settings),
-            *("--top-module", "olaf_queue", str(HDL / "olaf_queue.v")),
-        ],
-        env={**os.environ, "VERILATOR_ROOT": str(root)},
-        capture_output=True,
-        text=True,
-    )
+    line = [str(root / "bin" / "verilator_bin"), "--lint-only", *options, "--quiet", f"-I{HDL}", *settings]
+    line += ["--top-module", "olaf_queue", str(HDL / "olaf_queue.v")]
+    environment = {**os.environ, "VERILATOR_ROOT": str(root)}
+    return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("parameters", GEOMETRIES)
+def test_verilator_lint_is_silent(parameters: dict[str, int]) -> None:
+    result = verilator(parameters, "-Wall")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
@@ -78,3 +79,35 @@ def test_no_net_is_declared_by_accident() -> None:
     for path in MODULES:
         lines = [line for line in path.read_text().splitlines() if line.startswith("`default_nettype")]
         assert lines == ["`default_nettype none", "`default_nettype wire"], path.name
+
+
+@pytest.mark.parametrize("name", sorted(BOUNDS))
+@pytest.mark.parametrize("side", ["least", "greatest"])
+def test_a_parameter_out_of_bounds_stops_the_elaboration(name: str, side: str) -> None:
+    value = BOUNDS[name].least - 1 if side == "least" else BOUNDS[name].greatest + 1
+    result = verilator({name.upper(): value})
+    assert result.returncode != 0
+    assert f"{name.upper()}_is_out_of_bounds" in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+def test_after_power_up_the_tables_are_cleared_without_a_reset(tmp_path: Path) -> None:
+    bench = tmp_path / "bench.v"
+    bench.write_text(
+        "module bench;\n"
+        "  reg clk = 1'b0; wire ready; integer left = 100;\n"
+        "  always #2 clk = !clk;\n"
+        "  olaf_queue queue (.aclk(clk), .aresetn(1'b1), .s_axis_tready(ready), .s_axis_tvalid(1'b0),\n"
+        "    .m_axis_tready(1'b1), .s_axil_awvalid(1'b0), .s_axil_wvalid(1'b0), .s_axil_arvalid(1'b0),\n"
+        "    .s_axil_bready(1'b1), .s_axil_rready(1'b1));\n"
+        "  always @(posedge clk) begin\n"
+        "    left <= left - 1;\n"
+        '    if (ready === 1\'b1) begin $display("ready"); $finish; end\n'
+        "    if (left == 0) $finish;\n"
+        "  end\n"
+        "endmodule\n"
+    )
+    line = ["iverilog", "-g2005", "-s", "bench", "-I", str(HDL), "-o", f"{tmp_path}/bench"]
+    subprocess.run([*line, *map(str, MODULES), str(bench)], check=True, capture_output=True)
+    shown = subprocess.run(["vvp", f"{tmp_path}/bench"], capture_output=True, text=True, check=True)
+    assert shown.stdout.split()[0] == "ready"

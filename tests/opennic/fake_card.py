@@ -16,7 +16,7 @@ from olafctl.targets.opennic.registers import BOX_BASE, BY_NAME, REGISTERS, WIND
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import Problem
 from olafswitch.p4.hardware import driver
-from tests.opennic.test_plugin import p4
+from tests.opennic.test_plugin import P4
 
 GROUPS, COPIES, PORTS = 64, 32, 2
 _NAMES = {register.offset: register.name for register in REGISTERS}
@@ -34,7 +34,7 @@ class Built:
 
 def build(folder: Path) -> Built:
     """The plug-in of the project's P4 in ``folder``."""
-    made = plugin.make(Geometry(slots=8, beats=142), p4())
+    made = plugin.make(Geometry(slots=8, beats=142), P4)
     made.write(folder)
     blocks = {ip.number: json.loads(made.files[plugin.TABLES.format(ip.name)]) for ip in IPS}
     return Built(folder, int(made.build_id, 16), blocks)
@@ -155,6 +155,7 @@ class FakeCard:
         self.box = FakeBox(built.build_id)
         self.blocks = {number: FakeBlock(about) for number, about in built.blocks.items()}
         self.unplugged = False
+        self.accesses = 0
         self.writes_left: int | None = None
         """After so many more writes every further one is lost, as when the agent is killed."""
         self.others = {base + RX_STATUS: RX_OK | RX_ALIGNED for base in CMACS}
@@ -166,6 +167,7 @@ class FakeCard:
         }
 
     def read(self, offset: int) -> int:
+        self.accesses += 1
         if self.unplugged:
             return ALL_ONES
         for window, part in self._parts.items():
@@ -174,6 +176,7 @@ class FakeCard:
         return self.others.get(offset, 0)
 
     def write(self, offset: int, value: int) -> None:
+        self.accesses += 1
         if self.writes_left is not None:
             if self.writes_left == 0:
                 return

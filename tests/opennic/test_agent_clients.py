@@ -1,8 +1,6 @@
 """Clients of other projects, unmodified, and calls with and without a token, at a card's agent."""
 
-import os
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +17,7 @@ from olafswitch.p4runtime.agent import Agent, serve
 from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from tests.opennic import fake_card
 from tests.opennic.fake_card import Built, FakeCard
-from tests.shells import shell_python
-
-CLIENTS = Path(__file__).with_name("clients")
+from tests.shells import finsy_python, run_session, shell_python
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +52,11 @@ def agent(card: Card, tmp_path: Path) -> Iterator[Agent]:
 
 
 def test_p4runtime_shell(agent: Agent, built: Built) -> None:
-    run(str(shell_python()), "shell_session.py", agent, built)
+    run_session(shell_python(), "opennic.clients.shell_session", agent.address, built.folder)
 
 
-@pytest.mark.skipif(
-    "OLAF_FINSY_PYTHON" not in os.environ, reason="OLAF_FINSY_PYTHON names no interpreter with finsy"
-)
 def test_finsy(agent: Agent, built: Built) -> None:
-    run(os.environ["OLAF_FINSY_PYTHON"], "finsy_session.py", agent, built)
-
-
-def run(python: str, script: str, agent: Agent, built: Built) -> None:
-    command = [python, "-u", str(CLIENTS / script), agent.address, str(built.folder)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-    assert result.stdout.endswith("done\n"), result.stdout + result.stderr
-    assert result.returncode == 0
+    run_session(finsy_python(), "opennic.clients.finsy_session", agent.address, built.folder)
 
 
 def test_calls_need_the_token_over_tls(card: Card, tmp_path: Path) -> None:

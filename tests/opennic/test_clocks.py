@@ -10,7 +10,7 @@ import pytest
 from olafctl import paths
 from olafctl.targets.opennic import plugin
 from olafctl.wire.geometry import Geometry
-from tests.opennic.test_plugin import p4
+from tests.opennic.test_plugin import P4
 
 BOX = paths.sources() / "hdl" / "opennic"
 INSTANCES = {"crossing": "olaf_box_crossing", "reset": "olaf_box_reset"}
@@ -82,7 +82,7 @@ def names() -> list[str]:
 
 
 def constrain(tmp_path: Path, registers: list[str]) -> subprocess.CompletedProcess[str]:
-    plugin.make(Geometry(slots=8, beats=142), p4()).write(tmp_path / "plugin")
+    plugin.make(Geometry(slots=8, beats=142), P4).write(tmp_path / "plugin")
     listed = " ".join(f"{{{name}}}" for name in registers)
     script = tmp_path / "vivado.tcl"
     script.write_text(VIVADO.format(registers=listed, script=tmp_path / "plugin" / "clocks.tcl"))

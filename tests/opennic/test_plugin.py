@@ -16,15 +16,15 @@ from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.opennic import plugin, preflight
 from olafctl.targets.opennic.build import build
-from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.plugin import Plugin
 from olafctl.testbed.model import Blocks
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
-from olafswitch.errors import OlafError
+from olafswitch.p4.syntax.preprocess import preprocess
 
 SHELL = os.environ.get("OPEN_NIC_SHELL", "")
+P4 = paths.sources() / "p4src"
 STUB = Path(__file__).parent / "vivado_stub.tcl"
 needs_tclsh = pytest.mark.skipif(shutil.which("tclsh") is None, reason="tclsh is not installed")
 needs_shell = pytest.mark.skipif(
@@ -46,19 +46,15 @@ FIVE = (
 Answer = tuple[str, str, str]
 
 
-def p4() -> dict[str, str]:
-    return {path.name: path.read_text() for path in (paths.sources() / "p4src").glob("*.p4")}
-
-
 @pytest.fixture(scope="module")
 def made() -> Plugin:
     """With VitisNetP4, so that all of the Tcl is in it."""
-    return plugin.make(Geometry(slots=8, beats=142), p4(), vitis=True)
+    return plugin.make(Geometry(slots=8, beats=142), P4, vitis=True)
 
 
 @pytest.fixture(scope="module")
 def own() -> Plugin:
-    return plugin.make(Geometry(slots=8, beats=142), p4())
+    return plugin.make(Geometry(slots=8, beats=142), P4)
 
 
 def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
@@ -70,16 +66,11 @@ def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
 
 def good_answers() -> list[Answer]:
     """What Vivado answers when the IPs are as the box needs them."""
-    places = " ".join(
-        f"metadata.{field.name} {{length {field.bits} start {field.low} end {field.low + field.bits - 1}}}"
-        for field in reversed(fields())
-    )
     answers = [
         (ip, f"CONFIG.{name}", value)
         for ip, bits, externs in (("vnp4_1", "17", "1"), ("vnp4_2", "19", "0"))
         for name, value in (
             ("USER_META_DATA_WIDTH", str(width(fields()))),
-            ("USER_META_FORMAT", places),
             ("NUM_USER_EXTERNS", externs),
             ("USER_EXTERN_OUT_WIDTH", "104"),
             ("USER_EXTERN_IN_WIDTH", "32"),
@@ -141,18 +132,16 @@ def test_one_build_id_is_everywhere(made: Plugin) -> None:
 
 
 def test_any_change_is_another_build(made: Plugin) -> None:
-    other = plugin.make(Geometry(slots=9, beats=142), p4(), vitis=True)
+    other = plugin.make(Geometry(slots=9, beats=142), P4, vitis=True)
     assert other.build_id != made.build_id
-    assert plugin.make(Geometry(slots=8, beats=142), p4(), vitis=True).build_id == made.build_id
+    assert plugin.make(Geometry(slots=8, beats=142), P4, vitis=True).build_id == made.build_id
 
 
 @pytest.mark.parametrize("name", ["vnp4_1", "vnp4_2"])
-def test_the_p4_is_one_file_without_macros(made: Plugin, name: str) -> None:
-    text = made.files[f"p4/{name}.p4"]
-    directives = [line for line in text.splitlines() if line.lstrip().startswith("#")]
-    assert directives == ["#include <core.p4>", "#include <xsa.p4>"]
-    assert "DIRECT_COUNTER" not in text
-    assert "XilinxPipeline(" in text
+def test_the_ips_programs_are_whole(made: Plugin, tmp_path: Path, name: str) -> None:
+    made.write(tmp_path)
+    text = preprocess(tmp_path / "p4" / f"{name}.p4")
+    assert "XilinxPipeline(" in text and "direct_counter(CounterType.packets" not in text
 
 
 def test_a_testbed_builds_without_vivado_and_only_once(
@@ -162,17 +151,8 @@ def test_a_testbed_builds_without_vivado_and_only_once(
     bed = testbeds.load(testbeds.locate("laptop"))
     first, second = build(bed, lambda step: None), build(bed, lambda step: None)
     assert first.fresh and not second.fresh and first.folder == second.folder
-    assert f"16w{bed.udp_port}" in (first.folder / "p4" / "vnp4_1.p4").read_text()
+    assert (first.folder / "hdl" / "vnp4_1.v").is_file()
     assert str(first.folder) in plugin.command(first.folder)
-
-
-def test_a_missing_include_is_named() -> None:
-    with pytest.raises(OlafError, match=r"top\.p4.*gone\.p4"):
-        flatten("top.p4", {"top.p4": '#include "gone.p4"\n'})
-
-
-def test_the_command_has_absolute_paths(tmp_path: Path) -> None:
-    assert str(tmp_path.resolve()) in plugin.command(tmp_path)
 
 
 @needs_tclsh
@@ -212,7 +192,7 @@ def test_the_shells_own_build_takes_it_to_its_end(made: Plugin, tmp_path: Path) 
 @needs_shell
 def test_a_property_that_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_path: Path) -> None:
     known = next(value for ip, name, value in good_answers() if (ip, name) == ("vnp4_1", "LIST"))
-    gone = ("PKT_RATE", "USER_EXTERN_OUT_WIDTH", "TOTAL_LATENCY", "USER_META_FORMAT")
+    gone = ("PKT_RATE", "USER_EXTERN_OUT_WIDTH", "TOTAL_LATENCY")
     left = " ".join(name for name in known.split() if name.removeprefix("CONFIG.") not in gone)
     done = run(made, tmp_path, [("vnp4_1", "LIST", left)])
     assert done.code == 0, done.output
@@ -220,14 +200,6 @@ def test_a_property_that_vivado_lacks_does_not_end_the_build(made: Plugin, tmp_p
         assert f"WARNING: Olaf: vnp4_1 has no CONFIG.{name}" in done.output
         assert f"vnp4_2 has no CONFIG.{name}" not in done.output
     assert not [call for call in done.calls if call.endswith(" vnp4_1") and "PKT_RATE" in call]
-
-
-@needs_tclsh
-@needs_shell
-@pytest.mark.parametrize("given", ["{folder}/p4/../p4/vnp4_1.p4", "{folder}//p4/vnp4_1.p4"])
-def test_the_same_program_by_another_path_is_the_same(made: Plugin, tmp_path: Path, given: str) -> None:
-    path = given.format(folder=tmp_path / "plugin")
-    assert run(made, tmp_path, [("vnp4_1", "CONFIG.P4_FILE", path)]).code == 0
 
 
 @needs_tclsh
@@ -242,12 +214,8 @@ def test_missed_timing_writes_no_bitstream(made: Plugin, tmp_path: Path, name: s
 
 WRONG: Mapping[str, tuple[str, str]] = {
     "USER_META_DATA_WIDTH": ("252", "USER_META_DATA_WIDTH"),
-    "USER_META_FORMAT": ("metadata.size {length 16 start 0 end 15}", "size"),
-    "NUM_USER_EXTERNS": ("0", "NUM_USER_EXTERNS"),
-    "USER_EXTERN_OUT_WIDTH": ("96", "USER_EXTERN_OUT_WIDTH"),
-    "S_AXI_ADDR_WIDTH": ("19", "has room for 18"),
+    "S_AXI_ADDR_WIDTH": ("19", "needs <= 18"),
     "TDATA_NUM_BYTES": ("32", "TDATA_NUM_BYTES"),
-    "P4_FILE": ("/elsewhere/vnp4_1.p4", "/elsewhere/vnp4_1.p4"),
 }
 
 

@@ -9,13 +9,13 @@ from olafctl.wire.geometry import Geometry
 from olaflab.opennic.random_frames import QUEUE
 from olafswitch.simulation.verilate import lint
 from tests.opennic.shell_box import MODELS, around
-from tests.opennic.test_plugin import SHELL, needs_shell, p4
+from tests.opennic.test_plugin import P4, SHELL, needs_shell
 
 
 @needs_shell
 @pytest.mark.parametrize("ports, functions", [(1, 1), (2, 1), (2, 2)])
 def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp_path: Path) -> None:
-    plugin.make(Geometry(slots=8, beats=142), p4()).write(tmp_path)
+    plugin.make(Geometry(slots=8, beats=142), P4).write(tmp_path)
     source = Path(SHELL).resolve() / "src"
     # Only what is ours must be clean.
     (tmp_path / "shell.vlt").write_text(f'`verilator_config\nlint_off -file "{source}/*"\n')
@@ -37,7 +37,7 @@ def test_the_shells_box_with_the_plugin_is_clean(ports: int, functions: int, tmp
 
 @needs_shell
 def test_the_bench_around_the_shell_is_clean(tmp_path: Path) -> None:
-    made = plugin.make(QUEUE, p4())
+    made = plugin.make(QUEUE, P4)
     made.write(tmp_path)
     shell = Path(SHELL).resolve()
     rtl = around(shell, made, tmp_path)

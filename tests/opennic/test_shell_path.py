@@ -23,7 +23,7 @@ from tests.opennic.shell_box import (
     around,
     gaps,
 )
-from tests.opennic.test_plugin import SHELL, needs_shell, p4
+from tests.opennic.test_plugin import P4, SHELL, needs_shell
 
 pytestmark = needs_shell
 WORKER_MAC, STRANGER_MAC = bytes.fromhex("020000000001"), bytes.fromhex("020000000099")
@@ -32,7 +32,7 @@ Sent = tuple[int, bytes]
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[ShellBox]:
-    rtl = around(Path(SHELL).resolve(), plugin.make(QUEUE, p4()), tmp_path)
+    rtl = around(Path(SHELL).resolve(), plugin.make(QUEUE, P4), tmp_path)
     made = ShellBox(QUEUE, blocks(), rtl, seed=4)
     program(made)
     prepare(made)

@@ -1,19 +1,22 @@
-"""What the box takes of the card; some minutes, so only where OLAF_SYNTHESIS is set."""
-
-import os
+"""What box and blocks take of the card; some minutes."""
 
 import pytest
 
-from olaflab.opennic.box_synthesis import BOX, PAPER, synthesize
+from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
+"""Of both blocks."""
 
 
-@pytest.mark.skipif("OLAF_SYNTHESIS" not in os.environ, reason="some minutes (make test-all)")
-@pytest.mark.timeout(900)
+def test_the_blocks_are_small_and_shallow() -> None:
+    used = [synthesize(block) for block in BLOCKS]
+    assert all(sum(each.counts[name] for each in used) <= most for name, most in MOST.items())
+    assert max(each.levels for each in used) <= 10
+
+
 def test_the_box_is_small() -> None:
-    """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns.
-
-    `olaflab bench synth --box` maps the blocks, too, which takes up to an hour.
-    """
+    """Less than the paper states for OlafQueue and its IPs, and shallow enough for 4 ns."""
     used = synthesize(BOX)
     assert all(used.percent(resource) < paper for resource, paper in PAPER.items())
     assert used.levels <= 12

@@ -2,16 +2,17 @@
 
 import struct
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from olafctl.queue.registers import BY_NAME, rate_word
+from olafctl.queue.registers import BY_NAME
 from olafctl.wire.layouts import Kind
-from olaflab.queue.model import QueueModel, Sidecar
+from olaflab.queue.model import Departure, QueueModel, Sidecar
 from olaflab.queue.traffic import Frame, update
 
-from .test_rules import LIMIT, bits, conserved, gradients, held, released
+from .test_rules import LIMIT, bits, conserved, gradients, held
 
 BYPASS_BYTES = 512 * 64
 WHOLE = (1 << 64) - 1
@@ -44,78 +45,6 @@ def test_a_size_that_is_not_that_of_its_length_is_refused(
     assert (shown["dropped_length"], shown["appended"], shown["occupancy"]) == (1, 0, 0)
     assert conserved(shown)
     assert list(queue.take()) == []
-
-
-def test_an_update_of_count_0_is_refused(queue: QueueModel) -> None:
-    assert held(queue, update(3, 1, gradients(1), count=0))["dropped_header"] == 1
-
-
-def test_a_rate_above_the_line_rate_leaves_one_cycles_credit(queue: QueueModel) -> None:
-    def send(frames: int) -> int:
-        start = queue.cycle
-        for _ in range(frames):
-            queue.offer(*update(3, 1, gradients(1, count=1)))
-            queue.settle(LIMIT)
-        return queue.cycle - start
-
-    queue.registers.write("rate", (1 << 32) - 1)
-    send(40)
-    queue.registers.write("rate", rate_word(1_000_000_000))
-    credit, bits_per_cycle = 1 << 16, 4
-    assert send(200) >= (200 * 68 * 8 - credit) / bits_per_cycle
-
-
-@pytest.mark.parametrize(
-    ("waiting", "reward", "disposition"),
-    [
-        (16777218.0, 16777220.0, "replaced_reward"),
-        (16777220.0, 16777218.0, "dropped_reward"),
-        (16777216.0, 16777216.0, "merged"),
-        (1.0, 2.0, "merged"),
-        (1.0, float(np.nextafter(np.float32(2), np.float32(3))), "replaced_reward"),
-        (float(np.float32(2) ** -30), 1.0, "merged"),
-        (-(2.0**-30), 1.0, "replaced_reward"),
-        (2.0**-30, -1.0, "dropped_reward"),
-    ],
-)
-def test_the_bound_of_a_reward_is_exact(
-    queue: QueueModel, waiting: float, reward: float, disposition: str
-) -> None:
-    queue.registers.write("reward_enable", 1)
-    queue.registers.write("reward_threshold", bits(1))
-    shown = held(
-        queue,
-        update(3, 1, gradients(1), reward=bits(waiting)),
-        update(3, 2, gradients(2), reward=bits(reward)),
-    )
-    assert shown[disposition] == 1
-
-
-@pytest.mark.parametrize(("sign", "disposition"), [(1, "replaced_reward"), (-1, "dropped_reward")])
-def test_a_bound_beyond_binary32_is_still_finite(queue: QueueModel, sign: int, disposition: str) -> None:
-    largest = float(np.finfo(np.float32).max)
-    queue.registers.write("reward_enable", 1)
-    queue.registers.write("reward_threshold", bits(largest))
-    shown = held(
-        queue,
-        update(3, 1, gradients(1), reward=bits(sign * largest)),
-        update(3, 2, gradients(2), reward=bits(sign * float("inf"))),
-    )
-    assert shown[disposition] == 1
-
-
-def test_a_merge_leaves_with_no_udp_checksum(queue: QueueModel) -> None:
-    headers = bytes(40) + b"\x12\x34"
-    held(queue, *(update(3, worker, gradients(1), headers=headers) for worker in (1, 2)))
-    (left,) = released(queue)
-    assert left.frame[40:42] == bytes(2)
-
-
-def test_an_update_alone_keeps_its_udp_checksum(queue: QueueModel) -> None:
-    queue.offer(*update(3, 1, gradients(1), headers=bytes(40) + b"\x12\x34"))
-    queue.settle(LIMIT)
-    (left,) = queue.take()
-    assert left.frame[40:42] == b"\x12\x34"
 
 
 @pytest.mark.parametrize("beat", [0, 1, 2])
@@ -187,3 +116,83 @@ def test_an_access_that_cannot_be_answers_slverr(queue: QueueModel, write: bool,
     assert {name: before[name] for name in ("id", "rate", "hold")} == {
         name: after[name] for name in ("id", "rate", "hold")
     }
+
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "reward", "threshold", "disposition"),
+    [
+        (16777218.0, 16777220.0, 1, "replaced_reward"),
+        (16777220.0, 16777218.0, 1, "dropped_reward"),
+        (16777216.0, 16777216.0, 1, "merged"),
+        (1.0, 2.0, 1, "merged"),
+        (1.0, float(np.nextafter(np.float32(2), np.float32(3))), 1, "replaced_reward"),
+        (float(np.float32(2) ** -30), 1.0, 1, "merged"),
+        (-(2.0**-30), 1.0, 1, "replaced_reward"),
+        (2.0**-30, -1.0, 1, "dropped_reward"),
+        (3.4e38, LARGEST, 3e38, "merged"),
+        (1e-45, 4.2e-45, 1e-45, "replaced_reward"),
+        (1.0, 1.0, 1e-45, "merged"),
+        (LARGEST, float("inf"), LARGEST, "replaced_reward"),
+        (-LARGEST, -float("inf"), LARGEST, "dropped_reward"),
+    ],
+)
+def test_the_bound_of_a_reward_is_exact(
+    queue: QueueModel, waiting: float, reward: float, threshold: float, disposition: str
+) -> None:
+    queue.registers.write("reward_enable", 1)
+    queue.registers.write("reward_threshold", bits(threshold))
+    shown = held(
+        queue,
+        update(3, 1, gradients(1), reward=bits(waiting)),
+        update(3, 2, gradients(2), reward=bits(reward)),
+    )
+    assert shown[disposition] == 1
+
+
+@pytest.mark.parametrize("kept", [0, 1, 30, 43, 63])
+def test_headers_that_did_not_come_are_not_looked_at(queue: QueueModel, kept: int) -> None:
+    sidecar, frame = update(3, 1, gradients(1))
+    beats = frame.ljust(4 * 64, b"\0")
+    wrong = bytearray(beats)
+    wrong[kept:64] = b"\xff" * (64 - kept)
+    queue.offer(sidecar, bytes(wrong), keeps=[(1 << kept) - 1, WHOLE, WHOLE, (1 << 32) - 1])
+    queue.offer(sidecar, bytes(wrong[:64]), keeps=[(1 << kept) - 1])
+    queue.settle(LIMIT)
+    assert list(queue.take()) == []
+    shown = queue.registers.read_all()
+    assert (shown["dropped_truncated"], shown["dropped_header"]) == (2, 0)
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_a_rate_above_the_line_gathers_no_credit(queue: QueueModel, at_once: int) -> None:
+    """Many updates below one cycle's worth of the rate, then a slow rate: none may leave early.
+
+    One alone leaves as it comes, several from where they waited.
+    """
+
+    def leave(values: int, number: int) -> list[Departure]:
+        left: list[Departure] = []
+        for begin in range(0, number, at_once):
+            queue.registers.write("hold", int(at_once > 1))
+            for index in range(begin, begin + at_once):
+                queue.offer(*update(index % 16, index, gradients(1, count=values)))
+            if at_once > 1:
+                queue.settle(LIMIT)
+                queue.registers.write("hold", 0)
+            queue.settle(LIMIT)
+            left += queue.take()
+        assert len(left) == number
+        return left
+
+    queue.registers.write("rate", 0xFFFFFFFF)
+    leave(0, 304)
+    queue.registers.write("rate", 16 << 16)
+    left = leave(360, 8)
+    size = len(left[0].frame)
+    # The credit of the fast rate is at most one cycle's, which is what 65,536 bits are worth.
+    starts = [one.first for one in left][65536 // (8 * size) + 1 :]
+    assert len(starts) >= 2
+    assert all(later - earlier >= 8 * size // 16 for earlier, later in pairwise(starts))

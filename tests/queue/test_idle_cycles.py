@@ -78,7 +78,11 @@ def play(
     return seen
 
 
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize(
+    "geometry",
+    [pytest.param(each, marks=pytest.mark.slow if 0 < at < 4 else ()) for at, each in enumerate(GEOMETRIES)],
+    ids=str,
+)
 def test_skipped_cycles_leave_no_trace(geometry: Geometry, new_queue: NewQueue) -> None:
     for seed in range(2):
         plan = episodes(geometry, seed)

@@ -12,8 +12,7 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.software import build_software_queue
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import Flag, FrameType, Kind
-from olafctl.wire.modes import Mode
+from olafctl.wire.layouts import FrameType, Kind
 from olaflab.queue.clockless import ClocklessQueue, build_clockless
 from olaflab.queue.comparison import Comparison
 from olaflab.queue.conform import GEOMETRIES
@@ -21,7 +20,7 @@ from olaflab.queue.model import AnyQueue, QueueModel, Sidecar
 from olaflab.queue.traffic import Frame, update
 
 from .conftest import NewQueue
-from .test_rules import LIMIT, olaf
+from .test_rules import LIMIT
 
 Build = Callable[[Geometry], Path]
 SMALL = GEOMETRIES[4]
@@ -95,61 +94,10 @@ def test_the_bound_is_the_last_that_passes(new_queue: NewQueue, bound: int) -> N
     assert queue.registers.read("dropped_stale") == 1
 
 
-def test_a_sum_is_neither_dropped_nor_weighed(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue, 0, shifts=1 << 16)
-    assert sent(queue, NEWEST - 9, flags=Flag.AGGREGATED) == list(WORDS)
-
-
-def test_what_is_weighed_says_that_it_is(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue)
-    queue.offer(*update(0, 1, bytes(64), weights_version=NEWEST, flags=Flag.SUMMED, headers=b"\xff" * 42))
-    queue.settle(LIMIT)
-    (left,) = queue.take()
-    assert (olaf(left.frame)["flags"], left.frame[40:42]) == (Flag.SUMMED | Flag.AGGREGATED, bytes(2))
-
-
 def newest(queue: AnyQueue, index: int = 0) -> int | None:
     queue.registers.command(Command.GET, index, index)
     shown = queue.registers.read("get_newest")
     return shown & 0xFFFF if shown >> 16 else None
-
-
-def test_only_an_ack_of_the_index_teaches_and_never_backwards(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue)
-    assert (newest(queue), newest(queue, 1)) == (NEWEST, None)
-    ack(queue, NEWEST + 100, kind=Kind.BYPASS)
-    ack(queue, NEWEST + 100, kind=Kind.RESULT)
-    ack(queue, NEWEST + 100, index=5)
-    ack(queue, NEWEST - 1)
-    ack(queue, NEWEST - 32768)
-    assert newest(queue) == NEWEST
-    ack(queue, NEWEST + 100)
-    assert newest(queue) == (NEWEST + 100) % 65536
-    queue.registers.command(Command.RESET, 0, 0)
-    assert newest(queue) is None
-
-
-def test_sixteen_older_acks_in_a_row_are_believed(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue)
-    for _ in range(15):
-        ack(queue, NEWEST - 500)
-    ack(queue, NEWEST)
-    for _ in range(15):
-        ack(queue, NEWEST - 500)
-    assert newest(queue) == NEWEST
-    ack(queue, NEWEST - 500)
-    assert newest(queue) == NEWEST - 500
-
-
-def test_sixteen_stale_updates_in_a_row_are_the_last(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue, 0)
-    for _ in range(15):
-        assert sent(queue, NEWEST - 3) is None
-    ack(queue, NEWEST)
-    for _ in range(16):
-        assert sent(queue, NEWEST - 3) is None
-    assert newest(queue) is None
-    assert sent(queue, NEWEST - 3) == list(WORDS)
 
 
 BOUND, BEHIND, UPDATES, ACK_EVERY = 10, 50, 1000, 40
@@ -185,43 +133,6 @@ def test_the_models_drop_every_update_of_a_straggler(new_queue: NewQueue) -> Non
     assert comparison.golden.counters["dropped_stale"] == UPDATES // 2
 
 
-def test_an_update_that_passes_ends_the_row(new_queue: NewQueue) -> None:
-    """Also one that is dropped for another reason; fifteen, a fresh one, and fifteen are not thirty."""
-    for mode in (Mode.FIFO, Mode.OLAF):
-        queue = ruled(new_queue, BOUND)
-        settings = IndexSettings(mode, stale_enable=1, stale_bound=BOUND, reward_enable=1)
-        queue.registers.configure(0, 0, settings)
-        ack(queue, NEWEST)
-        queue.registers.write("hold", 1)
-        for index in range(SMALL.slots):
-            queue.offer(*update(index, 1, bytes(4), weights_version=NEWEST, reward=0x40000000))
-        for _ in range(15):
-            queue.offer(*update(0, 1, bytes(4), weights_version=NEWEST - BEHIND))
-        queue.offer(*update(0, 2, bytes(4), weights_version=NEWEST, reward=0))
-        for _ in range(15):
-            queue.offer(*update(0, 1, bytes(4), weights_version=NEWEST - BEHIND))
-        queue.settle(LIMIT)
-        shown = queue.registers.read_all()
-        assert shown["dropped_full" if mode is Mode.FIFO else "dropped_reward"] == 1
-        assert (shown["dropped_stale"], newest(queue)) == (30, NEWEST)
-
-
-def test_older_acks_and_stale_updates_are_counted_apart(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue, 0)
-    for _ in range(15):
-        ack(queue, NEWEST - 500)
-    assert sent(queue, NEWEST - 3) is None
-    assert newest(queue) == NEWEST
-    ack(queue, NEWEST)
-    for _ in range(15):
-        assert sent(queue, NEWEST - 3) is None
-    ack(queue, NEWEST - 500)
-    assert newest(queue) == NEWEST
-    for _ in range(15):
-        assert sent(queue, NEWEST - 3) is None
-    assert newest(queue) == NEWEST  # an ACK came in between, though it was not believed
-
-
 @pytest.mark.parametrize("build", [build_queue, build_software_queue])
 def test_an_ack_that_the_bypass_refuses_teaches_nothing(build: Build) -> None:
     with AnyQueue(build(SMALL)) as queue:
@@ -231,25 +142,6 @@ def test_an_ack_that_the_bypass_refuses_teaches_nothing(build: Build) -> None:
         queue.settle(LIMIT)
         assert queue.registers.read("dropped_bypass") == 1
         assert newest(queue) == NEWEST
-
-
-def test_a_halted_index_learns_nothing_of_updates(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue, 0)
-    halted = IndexSettings(halted=True, stale_enable=1, stale_bound=0)
-    queue.registers.configure(0, 0, halted)
-    ack(queue, NEWEST)
-    for _ in range(16):
-        assert sent(queue, NEWEST - 3) is None
-    assert newest(queue) == NEWEST
-    assert (queue.registers.read("dropped_halted"), queue.registers.read("dropped_stale")) == (16, 0)
-
-
-def test_a_bound_that_is_not_a_version_is_refused(new_queue: NewQueue) -> None:
-    queue = ruled(new_queue, 7)
-    for wrong in (65536, 1 << 31):
-        with pytest.raises(Exception, match="the queue refuses SET"):
-            queue.registers.configure(0, 0, IndexSettings(stale_enable=1, stale_bound=wrong))
-    assert queue.registers.settings_of(0).stale_bound == 7
 
 
 def test_weights_are_the_nearest_powers_of_two() -> None:

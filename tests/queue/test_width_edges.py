@@ -5,7 +5,6 @@ import pytest
 from olafctl.queue.registers import DISPOSITIONS, Command, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
-from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.queue.conform import GEOMETRIES
 from olaflab.queue.model import QueueModel
@@ -81,34 +80,6 @@ def test_each_member_of_a_round_differs_from_every_other(new_queue: NewQueue) ->
     assert (shown["get_state"], shown["get_count"]) == (2, 0)
 
 
-def test_what_is_read_of_a_round_that_is_over_is_nothing(queue: QueueModel) -> None:
-    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=2))
-    for member in range(2):
-        queue.offer(*update(INDEX, member, gradients(1), seq=9, member=member))
-    queue.settle(LIMIT)
-    assert get(queue, INDEX) == {
-        **{"get_state": 2, "get_round": 9, "get_count": 0},
-        **{"get_members_low": 0, "get_members_high": 0},
-    }
-
-
-@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
-def test_a_member_beyond_the_bitmap_is_refused(new_queue: NewQueue, geometry: Geometry) -> None:
-    queue, members = new_queue(geometry), geometry.members
-    queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
-    for member in sorted({members, *(1 << bit for bit in range(8)), 255}):
-        if member >= members:
-            assert fate(queue, update(INDEX, 1, gradients(1), member=member)) == "dropped_member"
-
-
-@pytest.mark.parametrize("geometry", [SMALL, LARGE], ids=str)
-def test_an_index_beyond_the_table_is_refused(new_queue: NewQueue, geometry: Geometry) -> None:
-    queue, indices = new_queue(geometry), geometry.indices
-    for index in sorted({indices, 65535, *(1 << bit for bit in range(16))}):
-        if index >= indices:
-            assert fate(queue, update(index, 1, gradients(1))) == "dropped_index"
-
-
 @pytest.mark.parametrize("bit", range(32))
 def test_workers_and_rounds_that_differ_in_one_bit_differ(queue: QueueModel, bit: int) -> None:
     other = 1 << bit
@@ -171,20 +142,3 @@ def test_sizes_that_differ_in_one_bit_do_not_merge(queue: QueueModel, values: in
     waiting = update(INDEX, 1, gradients(1, count=0))
     assert after(queue, waiting, update(INDEX, 2, gradients(1, count=values))) == "dropped_mismatch"
     assert after(queue, waiting, update(INDEX, 2, gradients(1, count=0))) == "merged"
-
-
-@pytest.mark.parametrize("bit", range(32))
-def test_no_bit_of_a_command_is_left_unread(queue: QueueModel, bit: int) -> None:
-    one = 1 << bit
-    if bit >= 4:
-        assert give(queue, Command.SET, one, 15) == give(queue, Command.GET, one, 0) == 1
-        assert give(queue, Command.SET, 0, one) == give(queue, Command.SET, 0, one | 15) == 1
-    if bit >= 16:
-        assert give(queue, Command.SET, 0, 15, set_threshold=one | 1) == 1
-        queue.registers.write("set_threshold", 1)
-    if bit not in (0, 1, 8):
-        assert give(queue, Command.SET, 0, 15, set_mode=one) == 1
-        queue.registers.write("set_mode", 0)
-    if 3 <= bit < 8:
-        assert give(queue, one | Command.SET, 0, 15) == 1
-    assert queue.registers.settings_of(0) == IndexSettings()

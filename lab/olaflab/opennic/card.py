@@ -14,10 +14,9 @@ from pathlib import Path
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.bar import ALL_ONES, WRITE
-from olafctl.targets.opennic.blocks import block
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
-from olafctl.targets.opennic.plugin import MANIFEST
+from olafctl.targets.opennic.plugin import MANIFEST, TABLES
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
 from olafctl.wire.geometry import Geometry
 from olaflab.opennic.accesses import Accesses
@@ -38,9 +37,15 @@ _BUILD_ID = BOX_BASE + BY_NAME["build_id"].offset
 
 
 def blocks_of(build: Path) -> Mapping[int, Module]:
-    """VNP4₁ and VNP4₂ of the plug-in in the folder ``build``. Raises Refused."""
-    files = {ip: f"p4/{ip.name}.p4" for ip in IPS}
-    return {ip.number: block(ip, (build / file).read_text(), file) for ip, file in files.items()}
+    """VNP4₁ and VNP4₂ of the plug-in in the folder ``build``."""
+    return {
+        ip.number: Module(
+            ip.name,
+            (build / "hdl" / f"{ip.name}.v").read_text(),
+            json.loads((build / TABLES.format(ip.name)).read_text()),
+        )
+        for ip in IPS
+    }
 
 
 class SimulatedCard:

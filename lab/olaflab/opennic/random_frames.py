@@ -32,7 +32,7 @@ from olafswitch.p4.hardware.plane import HardwarePlane
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4.verilog.module import Module
-from olafswitch.p4runtime.dataplane import ActionCall, Exact, Lpm, P4Info, Replica
+from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, P4Info, Replica
 from olafswitch.p4runtime.program import Program
 
 QUEUE = Geometry(slots=8, beats=142)
@@ -52,6 +52,12 @@ _BROADCAST = (1 << 48) - 1
 _BATCH = 64
 _RESET_EVERY = 16
 """Batches after which the box is reset in the middle of one."""
+_LOST_EVERY = 100
+"""Batches after which a port takes no beat for one of them."""
+_DEAD_CYCLES = 260_000
+"""After which a port that takes none no longer holds up the others."""
+_REWRITTEN = 0.01
+"""Of frames: after each of these an entry of none comes or goes, and one of theirs is written again."""
 _UDP = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 _CHECKSUM_AT = layouts.ETHERNET.size + 10
 
@@ -68,19 +74,34 @@ class _Programmer:
         self.program = compile_program(paths.sources() / "p4src" / file)
         self.switch = NativeSwitch(cpu_port=CPU_PORT, architecture=architecture)
         self.switch.commit(self.switch.prepare(self.program.p4info, self.program.device_config))
-        self._tables = self.switch if driver is None else HardwarePlane(driver, Program(self.program.p4info))
-        self._place = 0
+        self._added: list[tuple[int, Key, ActionCall]] = []
+        self._strange: list[tuple[int, Key]] = []
+        self._tables: NativeSwitch | HardwarePlane = self.switch
+        if driver is not None:
+            self._tables = HardwarePlane(driver, Program(self.program.p4info))
+            self._tables.start()
 
     def add(self, table: str, match: int | Lpm, action: str, *values: int) -> None:
-        """An entry; a parameter more than the values is the place of its counter."""
+        """An entry."""
         info: P4Info = self.program.p4info
         tables = {each.preamble.alias: each.preamble.id for each in info.tables}
         form = next(each for each in info.actions if each.preamble.alias == action)
-        if len(form.params) > len(values):
-            values = (*values, self._place)
-            self._place += 1
         key = (Exact(match) if isinstance(match, int) else match,)
-        self._tables.insert(tables[table], key, 0, ActionCall(form.preamble.id, values))
+        call = ActionCall(form.preamble.id, values)
+        self._tables.insert(tables[table], key, 0, call)
+        self._added.append((tables[table], key, call))
+
+    def rewrite(self, pick: random.Random) -> None:
+        """Write one of the entries again, and add or remove one that no frame of random_frame() meets."""
+        table, key, call = pick.choice(self._added)
+        self._tables.modify(table, key, 0, call)
+        if self._strange:
+            self._tables.delete(*self._strange.pop(), 0)
+            return
+        table, _, call = self._added[-1]
+        strange = (Exact(pick.randrange(0x0B000000, 0x0C000000)),)
+        self._tables.insert(table, strange, 0, call)
+        self._strange.append((table, strange))
 
 
 def _first(file: str, architecture: str, driver: Driver | None = None) -> _Programmer:
@@ -147,10 +168,12 @@ def blocks() -> Mapping[int, Module]:
     return made
 
 
-def program(box: Box) -> None:
+def program(box: Box) -> "list[_Programmer]":
     """Write the twin's entries to the blocks' tables."""
-    _first("vnp4_1_xsa.p4", "xsa", box.drivers[1])
-    _second("vnp4_2_xsa.p4", "xsa", box.drivers[2])
+    return [
+        _first("vnp4_1_xsa.p4", "xsa", box.drivers[1]),
+        _second("vnp4_2_xsa.p4", "xsa", box.drivers[2]),
+    ]
 
 
 def programmed(seed: int = 1, periods: Mapping[str, int] | None = None) -> Box:
@@ -199,6 +222,9 @@ class Account:
     dropped: dict[str, int] = field(default_factory=dict)
     """Dropped frames, by counter of the box or the queue."""
     resets: int = 0
+    rewritten: int = 0
+    """Times that entries were written while frames passed."""
+    lost_links: int = 0
     cut: int = 0
     """Frames that were inside when the box was reset: some or all of their copies did not leave."""
 
@@ -210,13 +236,18 @@ def account(frames: int, seed: int, progress: Callable[[str], None] = lambda ste
     its copies only, or is missing without a counter that counts it.
     """
     pick = random.Random(seed)
-    box = programmed(seed)
-    run = _Run(box, pick, Twin())
+    box = Box(QUEUE, blocks(), seed)
+    run = _Run(box, pick, Twin(), program(box))
+    prepare(box)
     try:
         batch = 0
         while run.total.frames < frames:
             batch += 1
-            run.batch(min(_BATCH, frames - run.total.frames), reset=batch % _RESET_EVERY == 0)
+            run.batch(
+                min(_BATCH, frames - run.total.frames),
+                reset=batch % _RESET_EVERY == 0,
+                lost=batch % _LOST_EVERY == 1,
+            )
             if batch % 50 == 0:
                 progress(f"{run.total.frames:,} of {frames:,} frames")
     finally:
@@ -227,17 +258,19 @@ def account(frames: int, seed: int, progress: Callable[[str], None] = lambda ste
 class _Run:
     """One box and the account of its frames."""
 
-    def __init__(self, box: Box, pick: random.Random, twin: Twin) -> None:
-        self._box, self._pick, self._twin = box, pick, twin
+    def __init__(self, box: Box, pick: random.Random, twin: Twin, programs: "Sequence[_Programmer]") -> None:
+        self._box, self._pick, self._twin, self._programs = box, pick, twin, programs
         self.total = Account()
 
-    def batch(self, frames: int, reset: bool) -> None:
-        """Send, wait until the box is idle, and account for each frame."""
+    def batch(self, frames: int, reset: bool, lost: bool) -> None:
+        """Send, wait until the box is idle, and account for each frame; with ``lost`` a port takes none."""
         box, pick = self._box, self._pick
         for end in (*box.rx, box.h2c):
             end.pause(pick.choice([0.0, 0.2, 0.5]))
         for sink in (*box.tx, box.c2h):
             sink.pause(pick.choice([0.0, 0.0, 0.2, 0.6]))
+        if lost:
+            pick.choice(box.tx).pause(1.0)
         box.registers.write("clear", 1)
         box.queue.write("clear", 1)
         due: list[list[Sent]] = []
@@ -245,21 +278,30 @@ class _Run:
         for number in range(frames):
             bad += self._spoil()
             due.append(self._send(self.total.frames + number))
+            if pick.random() < _REWRITTEN:
+                pick.choice(self._programs).rewrite(pick)
+                self.total.rewritten += 1
             if number % 4 == 3:
                 box.run(pick.choice([100, 600, 2000]))
         if reset:
             box.run(pick.randint(1, 600))
             box.reset()
             prepare(box)
+        if lost:
+            box.run(_DEAD_CYCLES)
+            box.settle(quiet=1200)
+            for sink in box.tx:
+                sink.pause(0.0)
+            self.total.lost_links += 1
         box.settle(quiet=1200)
-        missing = self._match(due, cut=reset)
+        missing = self._match(due, cut=reset or lost)
         self.total.frames += frames
         self.total.bad += bad
         if reset:
             self.total.resets += 1
             self.total.cut += missing
             return
-        self._compare(missing, bad)
+        self._compare(frames, missing, bad, lost)
 
     def _spoil(self) -> int:
         """Now and then a frame that must be dropped; how many."""
@@ -326,11 +368,22 @@ class _Run:
                 raise OlafError(Problem(what, f"frame {self.total.frames + number}"))
         return sum(1 for number, sent in enumerate(due) if arrived[number] < len(sent))
 
-    def _compare(self, missing: int, bad: int) -> None:
-        """A counter must account for every missing frame."""
+    def _compare(self, frames: int, missing: int, bad: int, lost: bool) -> None:
+        """A counter must account for every missing frame, and each stage's for what the one before sent."""
         counters, queue = self._box.registers.counters(), self._box.queue.read_all()
         causes = {name: queue[name] for name in ("dropped_full", "dropped_bypass")}
         causes["dropped_punt"] = counters["dropped_punt"]
+        causes["stalled"] = sum(counters[f"stalled_port_{port}"] for port in range(len(PORTS)))
+        passed = counters["in_queue"] - causes["dropped_full"] - causes["dropped_bypass"]
+        for name, due in (
+            ("in_vnp4_1", frames),
+            ("out_vnp4_1", counters["in_queue"] + counters["punted"]),
+            ("in_vnp4_2", passed),
+            ("copied", counters["out_port_0"] + counters["out_port_1"]),
+        ):
+            if counters[name] != due and not lost:
+                what = f"{name} counts {counters[name]} frames, {due} are due"
+                raise OlafError(Problem(what, f"frames from {self.total.frames}"))
         # Of what the twin sends nowhere the queue may drop some as well.
         if missing > sum(causes.values()):
             what = f"{missing} frames are missing, the counters have {sum(causes.values())}"

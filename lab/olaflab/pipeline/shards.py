@@ -1,36 +1,44 @@
-"""Frames a second through an engine of the target software with several shards, in process."""
+"""Frames through an engine of the target software with several shards, in process and over veths."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 
 from olafctl import paths
+from olafctl.control.shards import threads_of
 from olafctl.targets import testbeds
-from olafctl.targets.interface import Progress
+from olafctl.targets.interface import Progress, Running
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olaflab.pipeline import in_process
 from olaflab.pipeline.in_process import InProcess, Together
-from olaflab.pipeline.twin import updates
+from olaflab.pipeline.twin import Rate, deployed, ends, engine_processes, updates, wall, why_no_veth
+from olafswitch.errors import OlafError, Problem
+from olafswitch.ports.transport import Transport
 
 _JUMBO_BEATS = 142
+_MOST_UNDER_WAY = 1024
+_LIMIT_RUNS, _LIMIT_SECONDS, _REPORTED_SECONDS = 5, 2.0, 30.0
 _TESTBED = """
 name: shards
 target: software
 engine: {{shards: {shards}, indices: 64, slots: 64, beats: {beats}}}
 ports:
-  - {{number: 1, name: ps, transport: unix}}
-  - {{number: 2, name: rack, transport: unix}}
+  - {{number: 1, name: ps, transport: {transport}}}
+  - {{number: 2, name: rack, transport: {transport}}}
 parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
 clusters:
   - {{count: {clusters}, workers: {members}, name: job, ports: "2", ip: 10.0.1.1}}
 """
 
 
-def testbed(shards: int, beats: int = 24, members: int = 4) -> Testbed:
+def testbed(shards: int, beats: int = 24, members: int = 4, transport: Transport = Transport.UNIX) -> Testbed:
     """One engine with a cluster of so many members for each shard."""
-    text = _TESTBED.format(shards=shards, beats=beats, clusters=shards, members=members)
+    text = _TESTBED.format(
+        shards=shards, beats=beats, clusters=shards, members=members, transport=transport.value
+    )
     return testbeds.load(paths.sources() / "shards.yaml", text)
 
 
@@ -87,6 +95,57 @@ def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) 
     with in_process.engine_of(bed, "software", progress) as engine:
         acks = updates(bed, size, kind=FrameType.ACK)
         return median(engine.rate_down(acks, count) for _ in range(runs))
+
+
+@dataclass(frozen=True)
+class Soak:
+    """So many seconds at 90 % of what an engine over veths carried before."""
+
+    limit: float
+    """Frames a second, the median of runs."""
+    sent: int
+    lost: int
+    lost_at: Mapping[str, int]
+    """By the counter that has them."""
+    seconds: float
+    rss_bytes: tuple[int, int]
+    """Of the engine, before and after."""
+
+
+def soak(shards: int, size: int, seconds: float, progress: Progress) -> Soak:
+    """Updates of ``size`` bytes for ``seconds`` to all shards of an engine over veths at once, each by its
+    queue; says each time so many seconds are over what was lost. Raises OlafError."""
+    bed = testbed(shards, _JUMBO_BEATS if size > 24 * BEAT_BYTES else 24, transport=Transport.VETH)
+    with deployed(bed, progress) as running:
+        if reason := why_no_veth(running):
+            raise OlafError(Problem(reason, "veths"))
+        frames = spread(running, bed, size)
+
+        def run(span: float, rate: float = 0) -> Rate:
+            return wall(running, ends(running, bed), frames, span, _MOST_UNDER_WAY, rate, shards)
+
+        def memory() -> int:
+            return sum(part.memory_info().rss for part in engine_processes(running))
+
+        limit = median(run(min(_LIMIT_SECONDS, seconds)).per_second for _ in range(_LIMIT_RUNS))
+        before, sent, lost, over, at = memory(), 0, 0, 0.0, Counter[str]()
+        while over < seconds:
+            done = run(min(_REPORTED_SECONDS, seconds - over), 0.9 * limit)
+            sent, lost, over = sent + done.frames, lost + done.frames - done.received, over + done.seconds
+            at.update(done.lost_at)
+            progress(
+                f"{size} bytes, {over:.0f} of {seconds:.0f} s: {sent} sent, {lost} lost {dict(at) or ''}"
+            )
+        return Soak(limit, sent, lost, at, over, (before, memory()))
+
+
+def spread(running: Running, bed: Testbed, size: int) -> Sequence[bytes]:
+    """Updates of ``size`` bytes for the first, the second, … shard in turn."""
+    owners = threads_of(running)[bed.root.name].owners([cluster.first for cluster in bed.clusters])
+    workers = [bed.clusters[owners.index(shard)].workers[0] for shard in range(bed.shards)]
+    return [
+        frame for turn in zip(*(updates(bed, size, each) for each in workers), strict=True) for frame in turn
+    ]
 
 
 def _by_shard(bed: Testbed, engine: InProcess, size: int) -> Iterator[Sequence[bytes]]:

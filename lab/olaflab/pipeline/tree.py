@@ -6,22 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from olafctl.membership.model import Host, Member
+from olafctl.membership.model import Member
 from olafctl.targets import processes
 from olafctl.targets.interface import Progress, Running, TimedFrame
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Topology
-from olafctl.wire import layouts
-from olafctl.wire.frames import Endpoint
-from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
-from olaflab.pipeline.twin import deployed
-from olafswitch.errors import BadInput, Problem
-
-_KINDS = 64
+from olaflab.pipeline.twin import deployed, updates
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ def measure(testbed: Testbed, progress: Progress, *, runs: int, count: int, size
     Raises BadInput for an impossible size, OlafError when the twin cannot be deployed.
     """
     free = _free(testbed)
-    sent = [(worker.port, _updates(free, size, worker)) for worker in _senders(free)]
+    sent = [(worker.port, updates(free, size, worker)) for worker in _senders(free)]
     with deployed(free, progress) as running:
         done = []
         for number in range(1, runs + 1):
@@ -90,20 +81,3 @@ def _timed(sent: Sequence[tuple[int, Sequence[bytes]]], count: int, gap: int) ->
         turn, place = divmod(index, len(sent))
         port, frames = sent[place]
         yield TimedFrame(index * gap, port, frames[turn % len(frames)])
-
-
-def _updates(testbed: Testbed, size: int, worker: Member) -> Sequence[bytes]:
-    values, rest = divmod(size - layouts.GRADIENT_OFFSET, 4)
-    most = min(engine.beats for engine in testbed.engines) * layouts.BEAT_BYTES
-    if rest or values < 0 or size > most:
-        remedy = f"use {layouts.GRADIENT_OFFSET} … {most} in steps of 4"
-        raise BadInput(Problem(f"an update cannot have {size} bytes", str(testbed.source), remedy))
-    ends = _end(worker), _end(testbed.parameter_servers[0])
-    gradient = np.ones(values, np.float32)
-    return [
-        OlafFrame(*ends, FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode() for seq in range(_KINDS)
-    ]
-
-
-def _end(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)

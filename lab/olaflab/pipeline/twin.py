@@ -3,19 +3,20 @@
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import psutil
 
-from olafctl.control import devices
+from olafctl.control import devices, shards
 from olafctl.control.desired import desired
 from olafctl.control.locks import locked
 from olafctl.control.store import clear
 from olafctl.membership.model import Host, Member
 from olafctl.network import interfaces
+from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes, registry
 from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
@@ -49,6 +50,8 @@ class Rate:
     kernel_ns: float = 0.0
     latency_us: Mapping[str, float] = field(default_factory=dict)
     """Microseconds from sent to received, by percentile."""
+    lost_at: Mapping[str, int] = field(default_factory=dict)
+    """Frames that were lost, by the counter that has them."""
 
     @property
     def per_second(self) -> float:
@@ -74,6 +77,7 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
             with devices.controlling(running) as sessions:
                 devices.push_pipelines(running, sessions)
                 devices.converge(running, sessions, desired(testbed))
+            shards.balance(running, testbed, testbed.clusters)
             of_root(running.queues).write("mode", Mode.FIFO.number)
             yield running
         finally:
@@ -127,19 +131,34 @@ def wall(
     seconds: float,
     window: int,
     rate: float = 0,
+    queues: int = 1,
 ) -> Rate:
-    """Frames over veths ``between`` the :func:`ends` for ``seconds``, ``rate`` a second (0: as fast as they
-    come out), never more than ``window`` under way. Raises OlafError."""
+    """Frames over veths ``between`` the :func:`ends` for ``seconds``, by so many ``queues`` of the sender in
+    turn, ``rate`` a second (0: as fast as they come out), never more than ``window`` under way. Raises
+    OlafError."""
     sender, receiver = between
     parts = engine_processes(running)
+    lost = _losses(running)
     before = _processor_seconds(parts)
-    measured = load.measure(sender, receiver, frames, seconds, window, rate)
+    measured = load.measure(sender, receiver, frames, seconds, window, rate, queues)
     user, kernel = (
         (end - begin) * 1e9 / max(measured.received, 1)
         for begin, end in zip(before, _processor_seconds(parts), strict=True)
     )
     latency = {name: measured.latency(share) for name, share in _PERCENTILES.items()}
-    return Rate(measured.sent, measured.received, measured.seconds, user, kernel, latency)
+    lost_at = {"sender": measured.refused, "receiver": measured.missed}
+    lost_at |= {name: count - lost[name] for name, count in _losses(running).items()}
+    lost_at = {name: count for name, count in lost_at.items() if count}
+    return Rate(measured.sent, measured.received, measured.seconds, user, kernel, latency, lost_at)
+
+
+def _losses(running: Running) -> Mapping[str, int]:
+    """Of the whole engine, by the counter that has them."""
+    stats, registers = running.stats(), of_root(running.queues).read_all()
+    found: dict[str, int] = dict(stats["losses"])
+    for number, counts in stats["ports"].items():
+        found |= {f"port {number}, {name}": counts[name] for name in ("rx_dropped", "tx_dropped")}
+    return found | {f"queue, {name}": registers[name] for name in DISPOSITIONS}
 
 
 def engine_processes(running: Running) -> Sequence[psutil.Process]:
@@ -151,8 +170,10 @@ def _processor_seconds(parts: Sequence[psutil.Process]) -> tuple[float, float]:
     """Of user code, and of the kernel: their sum to the ns, which of them a tick finds at work."""
     times = [part.cpu_times() for part in parts]
     user, kernel = sum(each.user for each in times), sum(each.system for each in times)
-    tasks = [task for part in parts for task in Path(f"/proc/{part.pid}/task").iterdir()]
-    whole = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    whole = 0.0
+    for task in (task for part in parts for task in Path(f"/proc/{part.pid}/task").iterdir()):
+        with suppress(OSError):  # a thread that has answered a request ends
+            whole += int((task / "schedstat").read_text().split()[0]) / 1e9
     share = user / (user + kernel) if user + kernel else 0.0
     return whole * share, whole * (1 - share)
 

@@ -6,15 +6,12 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from olafctl.queue import software
 from olafctl.queue.registers import BY_NAME
+from olafctl.queue.software import build_software_queue
 from olafctl.wire.geometry import Geometry
-from olafctl.wire.layouts import GRADIENT_OFFSET, TUSER
+from olafctl.wire.layouts import GRADIENT_OFFSET
 from olaflab.queue.golden.frames import Update
-from olaflab.queue.model import Instant, Sidecar
-from olaflab.sources.cpp import ctypes_fields
-from olafswitch import cache
-from olafswitch.toolchain import cxx, run
+from olaflab.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
 
 _SOURCE = Path(__file__).parent / "native" / "clockless.cpp"
 _ENDINGS = {"good": 0, "truncated": 1, "overlong": 2}
@@ -30,13 +27,8 @@ UNCOUNTED = (
 """Counters of what it does not see: frames that pass by, and beats."""
 
 
-class _Tuser(ctypes.Structure):
-    _fields_ = ctypes_fields(TUSER)
-
-
-_NAMES = tuple(field.name for field in TUSER.fields)
 _handle, _bytes, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-_u32, _i64, _user = ctypes.c_uint32, ctypes.c_int64, ctypes.POINTER(_Tuser)
+_u32, _i64, _user = ctypes.c_uint32, ctypes.c_int64, ctypes.POINTER(Tuser)
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "new": (_handle, ()),
     "free": (None, (_handle,)),
@@ -53,20 +45,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def build_clockless(geometry: Geometry) -> Path:
-    """The shared library for ``geometry``.
-
-    Raises MissingTool without a C++ compiler, OlafError when it refuses.
-    """
-    compiler = cxx()
-    key = cache.digest([str(compiler), repr((software.FLAGS, geometry)), _SOURCE, *software.headers()])
-
-    def build(work: Path) -> None:
-        flags = [*software.FLAGS, "-fvisibility=default", *software.defines(geometry)]
-        include = f"-I{software.NATIVE}"
-        run([*compiler.command, *flags, include, str(_SOURCE), "-o", str(work / "clockless.so")])
-
-    folder, _ = cache.build_once("clockless-queue", key, build)
-    return folder / "clockless.so"
+    """The shared library for ``geometry``; see :func:`olafctl.queue.software.build_software_queue`."""
+    return build_software_queue(geometry, _SOURCE, ("-fvisibility=default",))
 
 
 class ClocklessQueue:
@@ -97,7 +77,7 @@ class ClocklessQueue:
         library, queue = self._library, self._queue
         self._cycle = instant.cycle
         if instant.status:
-            user = _Tuser()
+            user = Tuser()
             library.clockless_status(queue, instant.cycle, user)
             status = (user.occupancy, user.active_clusters, user.slots, user.status_flags)
             self._statuses.append(status)
@@ -110,13 +90,13 @@ class ClocklessQueue:
         if instant.decided:
             update = self._arriving = self._offered.popleft()
             came = GRADIENT_OFFSET - 1 if update.headless else GRADIENT_OFFSET
-            library.clockless_decide(queue, _tuser(update.sidecar), update.header, came, instant.left)
+            library.clockless_decide(queue, tuser_of(update.sidecar), update.header, came, instant.left)
         if instant.settled:
             self._settle(instant.cycle)
 
     def acknowledge(self, sidecar: Sidecar, header: bytes) -> None:
         """An ACK passes."""
-        self._library.clockless_acknowledge(self._queue, _tuser(sidecar), header, len(header))
+        self._library.clockless_acknowledge(self._queue, tuser_of(sidecar), header, len(header))
 
     def next_update(self) -> tuple[Sidecar, bytes]:
         """The sidecar (but for its status) and the bytes of the next update to leave."""
@@ -142,10 +122,9 @@ class ClocklessQueue:
         self._library.clockless_write(self._queue, BY_NAME[name].offset, value, strobe, self._cycle)
 
     def _leave(self) -> None:
-        user, frame = _Tuser(), ctypes.c_void_p()
+        user, frame = Tuser(), ctypes.c_void_p()
         length = self._library.clockless_leave(self._queue, user, frame)
-        sidecar = Sidecar(*(getattr(user, name) for name in _NAMES))
-        self._left.append((sidecar, ctypes.string_at(frame.value or 0, length)))
+        self._left.append((sidecar_of(user), ctypes.string_at(frame.value or 0, length)))
 
     def _settle(self, cycle: int) -> None:
         update = self._arriving
@@ -156,7 +135,3 @@ class ClocklessQueue:
             self._queue, cycle, frame, len(frame), _ENDINGS[update.ending], arrived
         )
         self._arriving = None
-
-
-def _tuser(sidecar: Sidecar) -> _Tuser:
-    return _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))

@@ -7,9 +7,10 @@ one may be refused only when the bypass had no room for it.
 ``olaflab bench conform`` runs many seeds and prints how often each rule was met.
 """
 
+import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from olaflab.queue.comparison import Comparison
 from olaflab.queue.golden import GoldenQueue, Unexplained, iswitch_async
 from olaflab.queue.model import QueueModel
 from olaflab.queue.traffic import Traffic
+from olafswitch.errors import BadInput, Problem
 
 GEOMETRIES = (
     Geometry(indices=16, slots=8, beats=24),
@@ -287,13 +289,53 @@ def _command(
         comparison.command(code, first, last, settings, pick.choice(_STROBES))
 
 
-def run(frames: int, per_seed: int, progress: Callable[[Coverage], None] = lambda coverage: None) -> Coverage:
-    """Seeds over all GEOMETRIES until ``frames`` were compared. Raises Unexplained on any difference."""
+def run(
+    frames: int,
+    per_seed: int,
+    progress: Callable[[Coverage], None] = lambda coverage: None,
+    resume: Path | None = None,
+) -> Coverage:
+    """Seeds over all GEOMETRIES until ``frames`` were compared; see :func:`seeds`. Raises Unexplained on any
+    difference, BadInput."""
     libraries = [(geometry, build_queue(geometry), build_clockless(geometry)) for geometry in GEOMETRIES]
-    coverage = Coverage()
-    while coverage.frames < frames:
-        geometry, library, in_cpp = libraries[coverage.seeds % len(libraries)]
-        with QueueModel(library) as model:
+
+    def one(coverage: Coverage, geometry: Geometry, verilated: Path, in_cpp: Path) -> None:
+        with QueueModel(verilated) as model:
             coverage.add(run_seed(model, geometry, coverage.seeds, per_seed, in_cpp))
+
+    return seeds(frames, libraries, one, progress, resume, f"{per_seed} frames a seed")
+
+
+def seeds(
+    frames: int,
+    libraries: Sequence[tuple[Geometry, Path, Path]],
+    one: Callable[[Coverage, Geometry, Path, Path], None],
+    progress: Callable[[Coverage], None],
+    resume: Path | None,
+    how: str,
+) -> Coverage:
+    """``one`` seed after the other, over ``libraries`` in turn, until ``frames`` were compared.
+
+    ``resume`` keeps what is done after each seed; where it exists, the run goes on from it. It holds for the
+    same libraries and ``how``: raises BadInput for a file of others.
+    """
+    of = [how, *(library.parent.name for _, *both in libraries for library in both)]
+    coverage = Coverage()
+    if resume is not None and resume.exists():
+        try:
+            kept = json.loads(resume.read_text())
+            coverage = Coverage(kept["frames"], kept["seeds"], Counter(kept["rules"]))
+            fits = kept["of"] == of
+        except (ValueError, KeyError, TypeError):
+            fits = False
+        if not fits:
+            remedy = "delete it, or name another file"
+            raise BadInput(Problem("does not hold a run of these queues and options", str(resume), remedy))
+    while coverage.frames < frames:
+        one(coverage, *libraries[coverage.seeds % len(libraries)])
+        if resume is not None:
+            partial = resume.with_name(f"{resume.name}.partial")
+            partial.write_text(json.dumps({"of": of, **vars(coverage)}))
+            partial.replace(resume)
         progress(coverage)
     return coverage

@@ -57,7 +57,7 @@ class Instant:
     commanded: bool = False
 
 
-class _Tuser(ctypes.Structure):
+class Tuser(ctypes.Structure):
     _fields_ = ctypes_fields(TUSER)
 
 
@@ -70,7 +70,7 @@ _u64, _u32, _handle = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "new": (_handle, ()),
     "free": (None, (_handle,)),
-    "offer": (None, (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.c_size_t, _u64)),
+    "offer": (None, (_handle, ctypes.POINTER(Tuser), ctypes.c_char_p, ctypes.c_size_t, _u64)),
     "run": (None, (_handle, _u64)),
     "settle": (_u64, (_handle, _u64)),
     "cycle": (_u64, (_handle,)),
@@ -78,7 +78,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ctypes.c_size_t,
         (
             _handle,
-            ctypes.POINTER(_Tuser),
+            ctypes.POINTER(Tuser),
             ctypes.POINTER(ctypes.c_void_p),
             ctypes.POINTER(_u64),
             ctypes.POINTER(_u64),
@@ -92,7 +92,7 @@ _PROBE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "drain": (_u64, (_handle, _u64)),
     "offer_beats": (
         None,
-        (_handle, ctypes.POINTER(_Tuser), ctypes.c_char_p, ctypes.POINTER(_u64), ctypes.c_size_t, _u64),
+        (_handle, ctypes.POINTER(Tuser), ctypes.c_char_p, ctypes.POINTER(_u64), ctypes.c_size_t, _u64),
     ),
     "access": (ctypes.c_int, (_handle, ctypes.c_int, _u32, ctypes.POINTER(_u32), _u32)),
     "reset": (None, (_handle, ctypes.c_int)),
@@ -143,7 +143,7 @@ class AnyQueue:
 
     def offer(self, sidecar: Sidecar, frame: bytes, cycle: int = 0) -> None:
         """Put a frame behind those already offered, to be presented at ``cycle`` or soon after."""
-        self._library.olaf_queue_offer(self._queue, _tuser(sidecar), frame, len(frame), cycle)
+        self._library.olaf_queue_offer(self._queue, tuser_of(sidecar), frame, len(frame), cycle)
 
     def run(self, cycle: int) -> None:
         """Let time pass up to and excluding ``cycle``."""
@@ -158,11 +158,12 @@ class AnyQueue:
 
     def take(self) -> Iterator[Departure]:
         """The frames that left completely since the last call, in order."""
-        user, frame = _Tuser(), ctypes.c_void_p()
+        user, frame = Tuser(), ctypes.c_void_p()
         first, last = _u64(), _u64()
         while length := self._library.olaf_queue_take(self._queue, user, frame, first, last):
-            sidecar = Sidecar(*(getattr(user, name) for name in _NAMES))
-            yield Departure(sidecar, ctypes.string_at(frame.value or 0, length), first.value, last.value)
+            yield Departure(
+                sidecar_of(user), ctypes.string_at(frame.value or 0, length), first.value, last.value
+            )
 
     def _read(self, offset: int) -> int:
         return int(self._library.olaf_queue_read(self._queue, offset))
@@ -196,7 +197,7 @@ class QueueModel(AnyQueue):
         if len(frame) != BEAT_BYTES * len(keeps):
             raise ValueError(f"{len(frame)} bytes are not {len(keeps)} beats")
         masks = (_u64 * len(keeps))(*keeps)
-        user = _tuser(sidecar)
+        user = tuser_of(sidecar)
         self._library.olaf_queue_offer_beats(self._queue, user, frame, masks, len(keeps), cycle)
 
     def reset(self, clear: bool = True) -> None:
@@ -259,8 +260,14 @@ class QueueModel(AnyQueue):
             )
 
 
-def _tuser(sidecar: Sidecar) -> _Tuser:
-    return _Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
+def tuser_of(sidecar: Sidecar) -> Tuser:
+    """As native code takes it."""
+    return Tuser(*(int(getattr(sidecar, name)) for name in _NAMES))
+
+
+def sidecar_of(user: Tuser) -> Sidecar:
+    """As native code gave it."""
+    return Sidecar(*(getattr(user, name) for name in _NAMES))
 
 
 def without_status(sidecar: Sidecar) -> Sidecar:

@@ -1,7 +1,7 @@
 """Throughput and latency of the queue, counted in cycles of its 250 MHz clock."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -9,9 +9,8 @@ from random import Random
 import numpy as np
 
 from olafctl.queue.registers import IndexSettings, rate_word
-from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
+from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden.frames import with_fields
 from olaflab.queue.model import CYCLE_NS, QueueModel
 from olaflab.queue.traffic import Frame, update
 
@@ -22,15 +21,12 @@ SEGMENTS = 134
 MODEL_WORKERS = 3
 MODEL_MIX = f"{SEGMENTS} segments of one model, {MODEL_WORKERS} workers interleaved"
 ROUND_WORKERS = (4, 12)
-STALE = "random over 9 clusters, weighed by staleness"
 RATES: tuple[int | None, ...] = (None, 40_000_000_000, 20_000_000_000)
 CLUSTERS = 9
 """As in the paper's testbed (OLAF §8)."""
 _WARM_UP = 200
 _CHUNK = 1000
 _LIMIT = 100_000_000
-_BOUND, _SHIFTS = 8, 0x0002_1110
-"""Of the staleness rule, where it is on."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +77,6 @@ def rounds(
     return _throughput(library, _rounds(size, workers), (size, mix, rate, frames), settings)
 
 
-def weighed(library: Path, size: int, frames: int) -> Throughput:
-    """As ``throughput``, with the staleness rule on: an ACK teaches a version after every ninth update, and
-    updates are scaled by what they are behind."""
-    settings = IndexSettings(Mode.OLAF, stale_enable=1, stale_bound=_BOUND)
-    return _throughput(library, _stale(size), (size, STALE, None, frames), settings)
-
-
 def _throughput(
     library: Path,
     supply: Iterator[Frame],
@@ -98,7 +87,6 @@ def _throughput(
     with QueueModel(library) as model:
         model.registers.configure(0, model.registers.read("indices") - 1, settings)
         model.registers.write("rate", rate_word(rate))
-        model.registers.write("stale_shifts_low", _SHIFTS)
         _feed(model, supply, _WARM_UP)
         model.registers.write("clear", 1)
         before = model.registers.read_all()
@@ -153,25 +141,6 @@ def _supply(size: int, mix: str) -> Iterator[Frame]:
         worker += 1
         cluster = {MIXES[0]: worker % CLUSTERS, MIXES[1]: pick.randrange(CLUSTERS), MIXES[2]: 0}[mix]
         yield update(cluster, worker, payload, gen_time=worker)
-
-
-def _stale(size: int) -> Iterator[Frame]:
-    """Updates of 0 to 9 versions ago, so that some are dropped, and ACKs of every cluster in turn."""
-    pick = Random(size)
-    for sent, (sidecar, frame) in enumerate(_supply(size, MIXES[1])):
-        version = sent // CLUSTERS
-        weights_version = (version - pick.randrange(10)) % (1 << 16)
-        yield sidecar, _with_weights_version(frame, weights_version)
-        if sent % CLUSTERS == 0:
-            of, ack = update(
-                version % CLUSTERS, 0, b"", kind=FrameType.ACK, weights_version=version % (1 << 16)
-            )
-            yield replace(of, kind=Kind.ACK), ack
-
-
-def _with_weights_version(frame: bytes, weights_version: int) -> bytes:
-    """The frame with another version in its header."""
-    return with_fields(frame[:GRADIENT_OFFSET], weights_version=weights_version) + frame[GRADIENT_OFFSET:]
 
 
 def _segments(size: int) -> Iterator[Frame]:

@@ -21,7 +21,7 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
 from olafctl.wire.modes import Mode
 from olaflab.queue.comparison import Comparison
-from olaflab.queue.conform import GEOMETRIES
+from olaflab.queue.conform import GEOMETRIES, Coverage, seeds
 from olaflab.queue.golden import Unexplained
 from olaflab.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
 from olaflab.queue.traffic import update
@@ -29,6 +29,8 @@ from olaflab.queue.traffic import update
 _AT_REST = 10**9
 _LATER = 100
 """Cycles after which a slot that has become free is free to what comes."""
+_LEAVES = 1000
+"""Cycles in which what has begun to leave has left."""
 _COUNTERS = ("in_updates", "out_updates", "appended", "merged", "forced", *DISPOSITIONS)
 _Left = dict[int, list[tuple[Sidecar, bytes]]]
 """What left of each index, in order."""
@@ -80,7 +82,8 @@ class Shards:
         if before != shard:
             self.moves += 1
             self._take_over(self.queues[shard].handle, self.queues[before].handle, index, index)
-            self.take()  # what has begun to leave has left
+            self.queues[before].run(self.queues[before].cycle + _LEAVES)
+            self.take()  # what has begun to leave there, before anything leaves here, as in an engine
 
     def settle(self) -> None:
         """Let everything leave."""
@@ -158,13 +161,10 @@ def _episode(comparison: _Recorded, shards: Shards, geometry: Geometry, pick: ra
         raise Unexplained(f"what left of index {index} is not what left of one queue")
     shards.left.clear()
     comparison.left.clear()
-    wrong = {name: value for name, value in shards.counters().items() if value != _golden(comparison, name)}
+    golden = comparison.golden.counters
+    wrong = {name: value for name, value in shards.counters().items() if value != golden[name]}
     if wrong:
         raise Unexplained(f"together the shards count {wrong}")
-
-
-def _golden(comparison: Comparison, name: str) -> int:
-    return comparison.golden.counters[name]
 
 
 def _command(
@@ -208,17 +208,20 @@ def _frames(
         yield sidecar, frame
 
 
-def run(frames: int, count: int, progress: Callable[[int], None] = lambda frames: None) -> int:
-    """Seeds over all geometries with several indices until ``frames`` were compared; the moves. Raises
-    Unexplained on any difference."""
+def run(
+    frames: int, count: int, progress: Callable[[Coverage], None], resume: Path | None = None
+) -> Coverage:
+    """Seeds over all geometries with several indices until ``frames`` were compared; see
+    :func:`olaflab.queue.conform.seeds`. Raises Unexplained on any difference, BadInput."""
     several = [geometry for geometry in GEOMETRIES if geometry.indices > 1]
     libraries = [(each, build_queue(each), build_software_queue(each)) for each in several]
-    done = moves = seed = 0
-    while done < frames:
-        geometry, verilated, in_cpp = libraries[seed % len(libraries)]
-        part = min(1000, frames - done)
+
+    def one(coverage: Coverage, geometry: Geometry, verilated: Path, in_cpp: Path) -> None:
+        part = min(1000, frames - coverage.frames)
         with QueueModel(verilated) as model:
-            moves += run_seed(model, in_cpp, geometry, seed, part, count)
-        done, seed = done + part, seed + 1
-        progress(done)
-    return moves
+            moves = run_seed(model, in_cpp, geometry, coverage.seeds, part, count)
+        coverage.frames += part
+        coverage.seeds += 1
+        coverage.rules["moves"] += moves
+
+    return seeds(frames, libraries, one, progress, resume, f"{count} shards")

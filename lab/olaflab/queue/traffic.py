@@ -220,7 +220,7 @@ class Traffic:
         size = self._lengths[of] if length is None and of in self._lengths else length or 0
         return update(
             of,
-            of * 8 + member % 8,
+            _worker(of * 8 + member % 8),
             self._gradients(size),
             headers=pick.randbytes(_UDP_END),
             **{**chosen, **fields},
@@ -389,3 +389,8 @@ class Traffic:
 
 def _with_udp_length(frame: bytes, length: int) -> bytes:
     return frame[: _UDP_END - 4] + length.to_bytes(2, "big") + frame[_UDP_END - 2 :]
+
+
+def _worker(number: int) -> int:
+    """Its id has one bit of 32, or none: a comparison that leaves a bit out takes it for another's."""
+    return (1 << number % 33) >> 1

@@ -264,7 +264,8 @@ struct olaf_queue {
         combiner.timed.Unschedule();
     }
 
-    // What has come is decided, and the statuses have it. Of an update that leaves the last beat has left.
+    // What has come is decided, and the statuses have it. What had begun to leave has left; what waited
+    // behind it may have begun.
     void come_to_rest() {
         while (!source.empty()) run(decided() + 1);
         run(now + kRest);

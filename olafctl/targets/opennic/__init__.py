@@ -1,1 +1,1 @@
-"""The FPGA: OpenNIC's 250 MHz user box with VitisNetP4 around OlafQueue."""
+"""The FPGA: OpenNIC's 250 MHz user box with VNP4₁ and VNP4₂ around OlafQueue."""

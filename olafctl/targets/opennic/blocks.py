@@ -9,7 +9,6 @@ from olafctl.targets.opennic.metadata import fields, width
 from olafctl.templates import fill
 from olafswitch import cache
 from olafswitch.p4.compiler import own_digest
-from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4.verilog.module import Module
 
@@ -30,12 +29,12 @@ AXIL = (
 _MODULE = "module.json"
 
 
-def block(ip: Ip, flat: str, file: str) -> Module:
-    """The Verilog of a block's program, from the cache or compiled now. Raises Refused."""
-    parts = [own_digest(), *(path.read_text() for path in library()), repr(HASHES), ip.name, flat]
+def block(ip: Ip, text: str, file: str) -> Module:
+    """The Verilog of a block's preprocessed program, from the cache or compiled now. Raises Refused."""
+    parts = [own_digest(), *(path.read_text() for path in library()), repr(HASHES), ip.name, text]
 
     def compile_to(folder: Path) -> None:
-        made = compile_module(preprocess_text(flat, file), file, ip.name, HASHES)
+        made = compile_module(text, file, ip.name, HASHES)
         (folder / _MODULE).write_text(json.dumps(vars(made)))
 
     folder, _ = cache.build_once("p4-verilog", cache.digest(parts), compile_to)

@@ -15,7 +15,7 @@ from olafswitch.errors import BadInput, Problem
 def build(testbed: Testbed, progress: Progress) -> Build:
     """The plug-in of ``testbed``, from the cache or written now. Needs no Vivado.
 
-    Raises OlafError when the P4 cannot be flattened, or is outside of what becomes Verilog.
+    Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
     made = make(testbed)
     key = cache.digest(part for item in sorted(made.files.items()) for part in item)
@@ -30,7 +30,7 @@ def make(testbed: Testbed) -> Plugin:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
     vitis = testbed.blocks is Blocks.VITISNETP4
-    return plugin.make(testbed.root.geometry, p4_sources.sources(testbed), vitis)
+    return plugin.make(testbed.root.geometry, p4_sources.folder(testbed), vitis)
 
 
 def not_driven(testbed: Testbed) -> list[Problem]:

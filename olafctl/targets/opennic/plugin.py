@@ -15,7 +15,6 @@ from google.protobuf import text_format
 from olafctl import paths
 from olafctl.queue import verilog
 from olafctl.targets.opennic import blocks
-from olafctl.targets.opennic.flat_p4 import flatten
 from olafctl.targets.opennic.ips import IPS, Ip
 from olafctl.targets.opennic.metadata import fields, width
 from olafctl.targets.opennic.registers import MAP_VERSION
@@ -23,7 +22,7 @@ from olafctl.templates import fill
 from olafctl.wire.geometry import Geometry
 from olafswitch import cache
 from olafswitch.p4.compiler import p4info_of
-from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.syntax.preprocess import preprocess
 
 BOARD = "au55c"
 MAX_BYTES = 9216
@@ -60,6 +59,8 @@ TABLES = "agent/{}.tables.json"
 """What the agent must know of a block of Olaf's own: its tables, counters and registers."""
 DEVICE_CONFIG = "agent/{}.json"
 """What a controller pushes for an IP."""
+VITIS_MACRO = "VITISNETP4"
+"""Defined where the programs become IPs of VitisNetP4."""
 RUN = "run.tcl"
 _NO_MAP = "// The box decodes its addresses itself: olaf_box_decoder.v.\n"
 _NO_CROSSBAR = "# The box decodes its addresses itself: it needs no crossbar.\n"
@@ -81,17 +82,18 @@ class Plugin:
             path.write_text(text)
 
 
-def make(queue: Geometry, p4: Mapping[str, str], vitis: bool = False) -> Plugin:
-    """The plug-in with OlafQueue of these parameters and these P4 sources by file name; with ``vitis`` VNP4₁
-    and VNP4₂ are VitisNetP4 IPs.
+def make(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
+    """The plug-in with OlafQueue of these parameters and the P4 sources in the folder ``p4``; with ``vitis``
+    VNP4₁ and VNP4₂ are VitisNetP4 IPs.
 
-    Raises OlafError when the P4 cannot be flattened, or is outside of what becomes Verilog.
+    Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
-    programs = {name: text for ip in IPS for name, text in _program(ip, p4).items()}
+    own = {ip: preprocess(p4 / f"{ip.name}_xsa.p4", (), {VITIS_MACRO: "1"} if vitis else {}) for ip in IPS}
     fixed = {
         **{f"hdl/{name}": text for name, text in _rtl(queue).items()},
-        **programs,
-        **(_vitis() if vitis else _own(programs)),
+        **(_vitis(p4) if vitis else _own(own)),
+        **{IP_P4INFO.format(ip.name): _p4info(text) for ip, text in own.items()},
+        **{CLIENT_P4INFO.format(ip.name): _p4info(preprocess(p4 / f"{ip.name}.p4")) for ip in IPS},
         "build_box_250mhz.tcl": fill(
             "opennic/build_box_250mhz.tcl.j2", board=BOARD, least_max_pkt_len=MAX_PKT_LEN, vitis=vitis
         ),
@@ -115,38 +117,29 @@ _WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format
 """The files with the build id in them; it is the digest of all files with zeros in its place."""
 
 
-def _own(programs: Mapping[str, str]) -> dict[str, str]:
+def _own(programs: Mapping[Ip, str]) -> dict[str, str]:
     """The programs' Verilog, and what the agent must know of it."""
-    names = {ip.number: f"p4/{ip.name}.p4" for ip in IPS}
-    made = {ip.number: blocks.block(ip, programs[names[ip.number]], names[ip.number]) for ip in IPS}
+    made = {ip.number: blocks.block(ip, text, f"{ip.name}_xsa.p4") for ip, text in programs.items()}
     return {
         **{f"hdl/{name}": text for name, text in blocks.verilog(made).items()},
         **{TABLES.format(ip.name): json.dumps(made[ip.number].description) + "\n" for ip in IPS},
     }
 
 
-def _vitis() -> dict[str, str]:
-    layout = fields()
+def _vitis(p4: Path) -> dict[str, str]:
+    """The places of the IPs and what makes them, of the programs ``p4/vnp4_1.p4`` and ``p4/vnp4_2.p4``."""
+    sources = {f"p4/{path.name}": path.read_text() for path in p4.glob("*.p4")}
+    tops = {f"p4/{ip.name}.p4": f'#define {VITIS_MACRO} 1\n#include "{ip.name}_xsa.p4"\n' for ip in IPS}
     return {
+        **sources,
+        **tops,
         **{f"hdl/olaf_box_{ip.name}.v": blocks.place(ip, vitis=True) for ip in IPS},
-        "ips.tcl": fill(
-            "opennic/ips.tcl.j2", ips=IPS, fields=layout, meta_bits=width(layout), properties=PROPERTIES
-        ),
+        "ips.tcl": fill("opennic/ips.tcl.j2", ips=IPS, meta_bits=width(fields()), properties=PROPERTIES),
     }
 
 
-def _program(ip: Ip, p4: Mapping[str, str]) -> dict[str, str]:
-    """An IP's program as one file, and the P4Infos of both of its forms."""
-    flat, client = flatten(f"{ip.name}_xsa.p4", p4), flatten(f"{ip.name}.p4", p4)
-    return {
-        f"p4/{ip.name}.p4": flat,
-        IP_P4INFO.format(ip.name): _p4info(flat, f"{ip.name}_xsa.p4"),
-        CLIENT_P4INFO.format(ip.name): _p4info(client, f"{ip.name}.p4"),
-    }
-
-
-def _p4info(flat: str, file: str) -> str:
-    return str(text_format.MessageToString(p4info_of(preprocess_text(flat, file), file)))
+def _p4info(program: str) -> str:
+    return str(text_format.MessageToString(p4info_of(program, "program.p4")))
 
 
 def _with_id(name: str, build_id: str, vitis: bool) -> str:

@@ -10,8 +10,7 @@ import pytest
 
 from olaflab.pipeline.programs.equality import compare_text
 from olaflab.pipeline.programs.generator import FRAME_BYTES, Generator, expected
-from olafswitch.p4.compiler import compile_text, p4info_of
-from olafswitch.p4.p4info.describe import as_text
+from olafswitch.p4.compiler import as_text, compile_text, p4info_of
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
@@ -49,7 +48,7 @@ def test_a_mistake_anywhere_is_refused(seed: int) -> None:
         p4info_of(preprocess_text(wrong, "case.p4"), "case.p4")
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 44])  # 44 has two shifts in a row, which Verilator 5.048 gets wrong
 def test_a_program_is_the_same_in_verilog(seed: int) -> None:
     text, _ = Generator(seed).program()
     assert compare_text(preprocess_text(text, "case.p4"), 200).left > 100

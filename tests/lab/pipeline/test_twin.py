@@ -9,7 +9,10 @@ import pytest
 
 from olafctl.network import interfaces
 from olafctl.targets.bmv2.target import TARGET
-from olaflab.pipeline.twin import Interleaved, Rate, interleaved
+from olafctl.targets.interface import of_root
+from olaflab.pipeline import shards
+from olaflab.pipeline.twin import Interleaved, Rate, deployed, ends, interleaved, wall
+from olafswitch.ports.transport import Transport
 
 MISSING = TARGET.missing()
 
@@ -47,6 +50,21 @@ def test_every_frame_over_veths_comes_out(
     for run in runs:
         assert run["frames"] == run["received"] > 0
         assert run["seconds"] >= 0.1
+
+
+@pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+def test_what_two_shards_lose_is_in_the_counter_that_is_named(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
+    bed = shards.testbed(2, transport=Transport.VETH)
+    with deployed(bed, lambda step: None) as running:
+        frames, between = shards.spread(running, bed, 256), ends(running, bed)
+        of_root(running.queues).write("hold", 1)
+        held = wall(running, between, frames, 0.1, 128, queues=2)
+        assert (held.received, held.lost_at) == (0, {"queue, dropped_full": held.frames - bed.root.slots})
+        of_root(running.queues).write("hold", 0)
+        assert wall(running, between, frames, 0.1, 16, queues=2).received > 0
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} on PATH")

@@ -26,6 +26,7 @@ def test_a_link_sends_one_frame_after_the_other() -> None:
     assert link.carry(5000, 1250) == 6500
 
 
+@pytest.mark.slow
 def test_rounds_take_a_link_up_the_queue_and_a_link_down(library: Path) -> None:
     """Segments follow each other, so only the last one's way adds to the gradient's own length."""
     time = aggregation.rounds(library, SIZE, (4,))
@@ -33,6 +34,7 @@ def test_rounds_take_a_link_up_the_queue_and_a_link_down(library: Path) -> None:
     assert links < time < links + FRAME_NS + 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("racks", [(4,), (3, 1), (3, 3, 3, 3)])
 def test_the_event_level_model_equals_the_verilated_queue(library: Path, racks: tuple[int, ...]) -> None:
     found = compare(library, SIZE, racks)

@@ -24,34 +24,10 @@ def test_every_byte_and_every_counter_agree() -> None:
     assert set(coverage.unmet) <= rare
 
 
-@pytest.mark.parametrize("what", ["byte", "sidecar", "counter"])
-def test_a_difference_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The comparison itself: falsify what the golden model expects, and it must object."""
-    geometry = Geometry()
-    with QueueModel(build_queue(geometry)) as model:
-        comparison = Comparison(model, geometry)
-        traffic = Traffic(3, geometry, 4, 100)
-        for _ in range(50):
-            comparison.offer(*traffic.frame())
-        if what == "counter":
-            comparison.golden.counters["merged"] += 1
-        expected = comparison.golden.next_update
-
-        def falsified() -> Frame:
-            sidecar, frame = expected()
-            if what == "byte":
-                return sidecar, frame[:-1] + bytes([frame[-1] ^ 1])
-            return replace(sidecar, size=sidecar.size + 1), frame
-
-        if what != "counter":
-            monkeypatch.setattr(comparison.golden, "next_update", falsified)
-        with pytest.raises(Unexplained):
-            comparison.settle()
-            comparison.check_counters()
-
-
-@pytest.mark.parametrize("what", ["byte", "status", "counter"])
-def test_a_difference_of_the_queue_in_cpp_is_seen(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("of", ["golden", "in C++"])
+@pytest.mark.parametrize("what", ["byte", "sidecar", "status", "counter"])
+def test_a_difference_is_seen(what: str, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison itself: falsify what is expected, or what the queue in C++ says; it must object."""
     geometry = Geometry()
     clockless = ClocklessQueue(build_clockless(geometry))
     with QueueModel(build_queue(geometry)) as model:
@@ -59,14 +35,24 @@ def test_a_difference_of_the_queue_in_cpp_is_seen(what: str, monkeypatch: pytest
         traffic = Traffic(3, geometry, 4, 100)
         for _ in range(50):
             comparison.offer(*traffic.frame())
-        update, status, counter = clockless.next_update, clockless.status, clockless.counter
-        if what == "byte":
-            monkeypatch.setattr(clockless, "next_update", lambda: (update()[0], b"wrong"))
-        elif what == "status":
-            monkeypatch.setattr(clockless, "status", lambda: (status()[0] + 1, 0, 0, 0))
+        other: GoldenQueue | ClocklessQueue = comparison.golden if of == "golden" else clockless
+        update, status, counter = other.next_update, other.status, clockless.counter
+
+        def falsified() -> Frame:
+            sidecar, frame = update()
+            if what == "byte":
+                return sidecar, frame[:-1] + bytes([frame[-1] ^ 1])
+            return replace(sidecar, size=sidecar.size + 1), frame
+
+        if what == "status":
+            monkeypatch.setattr(other, "status", lambda: (status()[0] + 1, *status()[1:]))
+        elif what != "counter":
+            monkeypatch.setattr(other, "next_update", falsified)
+        elif of == "golden":
+            comparison.golden.counters["merged"] += 1
         else:
             monkeypatch.setattr(clockless, "counter", lambda name: counter(name) + (name == "merged"))
-        with pytest.raises(Unexplained, match=r"in C\+\+"):
+        with pytest.raises(Unexplained, match=r"in C\+\+" if of == "in C++" else None):
             comparison.settle()
             comparison.check_counters()
 

@@ -35,6 +35,7 @@ def test_sums_take_one_beat_a_cycle(size: int, workers: int, mode: Mode) -> None
     assert measured.merged >= FRAMES * (workers - 1) // workers - workers
 
 
+@pytest.mark.slow
 def test_a_model_in_segments_takes_one_beat_a_cycle() -> None:
     library = build_queue(Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=142))
     measured = performance.throughput(library, 1500, performance.MODEL_MIX, 20_000_000_000, 600)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from olaflab.queue.formal import abc, design, proofs
-from olaflab.queue.synthesis import yosys, yowasp
 from olafswitch.errors import MissingTool
+from olafswitch.simulation.mapping import yosys, yowasp
 
 
 def _tools() -> str | None:

@@ -1,12 +1,13 @@
-"""A session of finsy with a card's agent: finsy_session.py ADDRESS BUILD. Prints "done" at the end."""
+"""A session of finsy with a card's agent; arguments are ADDRESS BUILD. Prints "done" at the end."""
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import finsy as fy
+
+from tests.p4runtime.clients.finsy_session import everything, refused, send_and_receive
 
 
 async def main(address: str, build: str) -> None:
@@ -22,12 +23,7 @@ async def main(address: str, build: str) -> None:
         await first.modify([fy.P4TableEntry("workers", match=key, action=changed)])
         (read,) = await everything(first.read(fy.P4TableEntry("workers")))
         assert read.action.args["cluster"] == 6
-        packets = first.read_packets()
-        waiting = asyncio.ensure_future(anext(packets))
-        await asyncio.sleep(0)
-        await first.write([fy.P4PacketOut(b"hello", egress_port=2)])
-        packet = await asyncio.wait_for(waiting, 60)
-        assert packet.payload == b"hello"
+        await send_and_receive(first, egress_port=2)
     async with fy.Switch("vnp4_2", address, options(build, 2)) as second:
         print("vnp4_2")
         await second.delete_all()
@@ -57,20 +53,6 @@ def options(build: str, device: int) -> Any:
         p4blob=agent / f"vnp4_{device}.json",
         initial_election_id=10,
     )
-
-
-async def everything(entities: AsyncIterator[Any]) -> list[Any]:
-    return [each async for each in entities]
-
-
-async def refused(write: Any, code: str) -> None:
-    try:
-        await write
-    except fy.P4ClientError as error:
-        codes = {error.code.name, *(detail.canonical_code.name for detail in error.details.values())}
-        assert code in codes, codes
-    else:
-        raise AssertionError(f"not refused with {code}")
 
 
 if __name__ == "__main__":

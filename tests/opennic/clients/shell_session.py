@@ -1,13 +1,10 @@
-"""p4runtime-shell with a card's agent: shell_session.py ADDRESS BUILD. Prints "done" at the end."""
+"""p4runtime-shell with a card's agent; arguments are ADDRESS BUILD. Prints "done" at the end."""
 
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import p4runtime_sh.shell as sh
-from p4runtime_sh.p4runtime import P4RuntimeClient, P4RuntimeWriteException
+
+from tests.p4runtime.clients.shell_session import found, refused, run, send_and_receive, take_over
 
 
 def main(address: str, build: str) -> None:
@@ -28,15 +25,7 @@ def main(address: str, build: str) -> None:
     assert [each.packet_count for each in found(counter.read)] == [0]
 
     print("vnp4_1: packets")
-    packets = sh.PacketIn()
-    sh.PacketOut(b"hello", egress_port="2").send()
-    arrived: list[Any] = []
-    for _ in range(300):
-        arrived = list(packets.sniff(timeout=0.2))
-        if arrived:
-            break
-    (packet,) = arrived
-    assert packet.packet.payload == b"hello", packet
+    send_and_receive(egress_port="2")
     worker.delete()
     assert not found(sh.TableEntry("Vnp41Ingress.identify.workers").read)
     sh.teardown()
@@ -63,18 +52,7 @@ def main(address: str, build: str) -> None:
     assert [len(each.replicas) for each in found(sh.MulticastGroupEntry().read)] == [2]
 
     print("vnp4_2: backup and takeover")
-    backup = P4RuntimeClient(2, address, (0, 9))
-    update = sh.p4runtime_pb2.Update(type=sh.p4runtime_pb2.Update.DELETE)
-    update.entity.table_entry.CopyFrom(route.msg())
-    try:
-        backup.write_update(update)
-    except Exception as error:
-        assert "PERMISSION_DENIED" in str(error), error
-    else:
-        raise AssertionError("a backup wrote")
-    backup.election_id = (1, 0)
-    backup.handshake()
-    backup.write_update(update)
+    backup = take_over(2, address, route)
     assert len(found(sh.TableEntry("Vnp42Ingress.forward.forwarding").read)) == 2
     backup.tear_down()
     sh.teardown()
@@ -86,25 +64,5 @@ def setup(device: int, address: str, build: Path, name: str) -> None:
     sh.setup(device, address, (0, 10), config=config, verbose=False)
 
 
-def refused(write: Callable[[], None], code: str) -> None:
-    try:
-        write()
-    except P4RuntimeWriteException as error:
-        assert code in str(error), error
-    else:
-        raise AssertionError(f"not refused with {code}")
-
-
-def found(read: Callable[..., Any]) -> list[Any]:
-    entries: list[Any] = []
-    read(entries.append)
-    return entries
-
-
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except (Exception, SystemExit) as error:
-        # The shell's receiving thread would keep a failed process alive.
-        print(f"failed: {type(error).__name__}: {error}", flush=True)
-        os._exit(1)
+    run(main)

@@ -80,7 +80,6 @@ module replicator_formal (
                     frame_out <= frame_out + 4'd1;
                 end
             end
-            cover (copy_ends && group && copy_out && second);
         end
     end
 endmodule

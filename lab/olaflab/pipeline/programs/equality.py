@@ -1,5 +1,6 @@
 """A v1model program in C++ and in Verilog: the same entries, the same frames, the same result."""
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,16 +8,19 @@ from itertools import zip_longest
 from pathlib import Path
 
 from olaflab.pipeline.programs.walks import Walks, fill, members
+from olafswitch import cache
 from olafswitch.p4.check.program import check_program
-from olafswitch.p4.compiler import compile_text
+from olafswitch.p4.compiler import compile_text, own_digest
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import preprocess
+from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4runtime.dataplane import ActionCall, Key, Replica, TableFull
 from olafswitch.p4runtime.program import Program
 
 PORTS = (0, 1, 2, 3, 5)
+_RESULT = "result.json"
 _CELLS = 16
 """Of each counter and register that are compared."""
 
@@ -80,6 +84,18 @@ def compare_text(
     finally:
         made.close()
         native.close()
+
+
+def compared(text: str, frames: int, file: str) -> Compared:
+    """As :func:`compare_text`, and kept until the program or its Verilog changes."""
+    made = compile_module(text, file, "p4_program")
+    parts = [own_digest(), made.text, *(path.read_text() for path in library()), text, str(frames)]
+
+    def run(work: Path) -> None:
+        (work / _RESULT).write_text(json.dumps(vars(compare_text(text, frames, file=file))))
+
+    folder, _ = cache.build_once("compared", cache.digest(parts), run)
+    return Compared(**json.loads((folder / _RESULT).read_text()))
 
 
 def _adder(native: NativeSwitch, made: SimulatedSwitch) -> Callable[[int, Key, int, ActionCall], None]:

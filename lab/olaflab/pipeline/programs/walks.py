@@ -29,6 +29,13 @@ class Walks:
         self._ahead: dict[tuple[int, int], int] = {}
         """What a state looked ahead for, by place and bits."""
         self._states = {state.name: state for state in flat(program.parts["parser"])}
+        self._matched: dict[int, list[int]] = {}
+        """What the program's own entries match, by bits."""
+        for table in program.tables:
+            for each in table.entries:
+                for key, match in zip(table.match_keys, each.matches, strict=True):
+                    if match.value is not None:
+                        self._matched.setdefault(t.key_width(key.value.type) or 0, []).append(match.value)
 
     def frame(self) -> bytes:
         """A frame; some are cut, or random altogether."""
@@ -56,7 +63,7 @@ class Walks:
                 start, number, bits = 8 * len(data), 0, 0
                 for name, width in _fields(call.args[0].type):
                     at[name] = (start + bits, width)
-                    number, bits = number << width | pool(r, width), bits + width
+                    number, bits = number << width | self._value(width), bits + width
                 data += number.to_bytes(bits // 8, "big")
                 for (place, width), value in self._ahead.items():
                     if start <= place and place + width <= start + bits:
@@ -78,6 +85,10 @@ class Walks:
                 elif subject.name in at:
                     _patch(data, *at[subject.name], each.match.value)
         return case.state
+
+    def _value(self, bits: int) -> int:
+        own = self._matched.get(bits)
+        return self._r.choice(own) if own and self._r.random() < 0.5 else pool(self._r, bits)
 
 
 def _fields(type_: t.Type) -> list[tuple[str, int]]:

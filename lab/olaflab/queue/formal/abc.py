@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from olaflab.queue.synthesis import yowasp
 from olafswitch.errors import MissingTool, OlafError, Problem
+from olafswitch.simulation.mapping import yowasp
 
 _PREPARE = ("read_aiger circuit.aig", "fold", "scleanup", "orpos")
 _ONE_GATE = "module one_gate(input a, b, output y); assign y = a ^ b; endmodule\n"

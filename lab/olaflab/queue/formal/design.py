@@ -12,8 +12,8 @@ from pathlib import Path
 
 from olafctl import paths
 from olafctl.queue.registers import DISPOSITIONS
-from olaflab.queue import synthesis
 from olafswitch.errors import OlafError, Problem
+from olafswitch.simulation.mapping import run, yosys
 
 TOP = "formal_top"
 _VERILOG = Path(__file__).parent / "verilog"
@@ -56,7 +56,7 @@ def circuit(design: Design, work: Path) -> int:
     top = (_VERILOG / design.top).read_text()
     (work / "top.v").write_text(_prepared(TOP, top, design))
     where = f"making a circuit of {design.top}"
-    synthesis.run(synthesis.yosys(), _script(design), work, "circuit.aig", where)
+    run(yosys(), _script(design), work, "circuit.aig", where)
     return _checks(work / "circuit.aig")
 
 

@@ -11,25 +11,6 @@ _FAST, _SLOW = 1000, 20
 """Rates in bits a cycle: more than the smallest update has, and less than the output takes."""
 
 
-def check_merges_without_stalls(model: QueueModel) -> None:
-    """Updates of four beats of one index, back to back: none waits, though each merges with the last.
-
-    Raises Unexplained when one does. For adders of at most four cycles.
-    """
-    model.registers.write("hold", 1)
-    model.registers.write("clear", 1)
-    for worker in range(_UPDATES):
-        model.offer(*update(0, worker, bytes(4 * 48)))
-    model.drain(_LIMIT)
-    model.run(model.cycle + 100)
-    shown = model.registers.read_all()
-    if shown["merged"] != _UPDATES - 1 or shown["input_stalls"]:
-        raise Unexplained(f"{shown['input_stalls']} stalls in {shown['merged']} merges")
-    model.registers.write("hold", 0)
-    model.settle(_LIMIT)
-    list(model.take())
-
-
 def check_takes_turns(model: QueueModel, indices: int) -> None:
     """Updates and other frames that wait for the output leave in turn.
 

@@ -1,14 +1,10 @@
-"""What random traffic seldom meets.
-
-An update leaves while the next of its index is stalled on its way in, or breaks off while it leaves.
-"""
+"""What random traffic seldom meets: an update leaves while the next of its index is stalled on its way in."""
 
 import random
 
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
 from olaflab.queue.comparison import Comparison
-from olaflab.queue.golden import Unexplained
 from olaflab.queue.model import QueueModel
 from olaflab.queue.traffic import update
 
@@ -42,17 +38,3 @@ def check_locks_during_stalls(model: QueueModel, geometry: Geometry, seed: int, 
         comparison.write("hold", 0)
         comparison.golden.hold = 0
         comparison.settle()
-
-
-def check_breaks_off_while_leaving(model: QueueModel, geometry: Geometry) -> None:
-    """An update that leaves as it arrives breaks off: what is missing is filled in.
-
-    For slots of at least 16 beats. Raises Unexplained when what leaves is not what must.
-    """
-    comparison = Comparison(model, geometry)
-    for beats in range(8, 15):
-        sidecar, frame = update(0, 1, bytes(4 * 15 * _WORDS_OF_A_BEAT))
-        comparison.offer(sidecar, frame[: beats * BEAT_BYTES])
-        comparison.settle()
-    if comparison.golden.counters["repaired"] != 7:
-        raise Unexplained("no update was leaving when it broke off")
