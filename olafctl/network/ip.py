@@ -34,9 +34,9 @@ def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = Non
         _run("ip", [*options, "-batch", "-"], "\n".join(lines) + "\n", state)
 
 
-def output(arguments: Sequence[str]) -> str:
-    """What ``ip`` prints. Raises OlafError."""
-    return _run("ip", arguments, None, None)
+def output(arguments: Sequence[str], program: str = "ip") -> str:
+    """What ``program`` prints. Raises OlafError."""
+    return _run(program, arguments, None, None)
 
 
 def try_to(arguments: Sequence[str]) -> None:

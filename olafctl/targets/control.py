@@ -4,7 +4,6 @@ import json
 import logging
 import select
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -25,8 +24,6 @@ _LOOK_AGAIN = 1.0
 _TRY_AGAIN = 0.25
 """Seconds until connections are accepted again after the process ran out of descriptors or memory."""
 _log = logging.getLogger(__name__)
-
-_CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 Handler = Callable[[dict[str, Any]], Any]
 TakeOver = Callable[[socket.socket], None]
@@ -145,9 +142,7 @@ def _await_answer(peer: socket.socket, path: Path) -> None:
 
 def _check_runs(peer: socket.socket, path: Path) -> None:
     """Raises OlafError when the process at the other end was stopped by a signal: it would not answer."""
-    number, _, _ = _CREDENTIALS.unpack(
-        peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    )
+    number = unix.process_of(peer)
     with suppress(psutil.Error):
         if psutil.Process(number).status() in STOPPED:
             raise OlafError(Problem("is stopped", str(path), f"kill -CONT {number} lets it go on"))

@@ -106,16 +106,17 @@ def load(state: Path) -> Deployment | None:
     """What was written down in ``state``; None when nothing readable is there."""
     try:
         record = json.loads((state / _RECORD).read_text())
+        ports = [_port(port) for port in record["ports"]]
         return Deployment(
             record["target"],
-            [_port(port) for port in record["ports"]],
+            ports,
             [device(entry) for entry in record["devices"]],
             [
                 EnginePart(part["name"], Path(part["queue_library"]), part["ports"], part.get("shards", 1))
                 for part in record["engines"]
             ],
             [Link(**link) for link in record["links"]],
-            record.get("made", ()),
+            record.get("made", [port.number for port in ports]),  # earlier versions wrote down no more
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -169,6 +170,37 @@ def starting(state: Path, deployment: Deployment, progress: Progress) -> Iterato
         else:
             undo(state)
         raise
+
+
+def rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
+    """How the front ports of what runs in ``state`` differ from those of ``testbed``, as lines of a diff.
+    Raises OlafError."""
+    recorded, wanted = required(state), front_ports.places(testbed, state)
+    fit = front_ports.fitting(recorded.ports, recorded.made, wanted)
+    return [
+        f"{sign} port {port.number} ({port.transport} {port.outer.path})"
+        for sign, ports in (("-", recorded.ports), ("+", wanted))
+        for port in ports
+        if port.number not in fit
+    ]
+
+
+def rewire(state: Path, testbed: Testbed, progress: Progress, request: Callable[..., Any]) -> None:
+    """Make the front ports of what runs in ``state`` those of ``testbed`` while frames pass at the others;
+    none of either is a TAP. ``request`` is :func:`olafctl.targets.control.ask` of its process.
+
+    What fails is made good by the next one. Raises OlafError.
+    """
+    before, wanted = required(state), front_ports.plan(testbed, state, progress)
+    fit = front_ports.fitting(before.ports, before.made, wanted)
+    request("close", ports=[port.number for port in before.ports if port.number not in fit])
+    ports, kept = front_ports.keep(state, before.ports, before.made, wanted)
+    engines = parts(testbed, [part.queue_library for part in before.engines])
+    recorded = replace(before, ports=ports, engines=engines, made=kept)
+    save(state, recorded)
+    front_ports.make(state, [port for port in ports if port.number not in kept])
+    request("open")
+    save(state, replace(recorded, made=[port.number for port in ports]))
 
 
 def undo(state: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from olafctl.network import interfaces, netem, nic
 from olafctl.network.netem import Impairment
 from olafctl.targets.interface import Progress
+from olafctl.testbed.ends import interface_of, pcap_files
 from olafctl.testbed.model import Port, Testbed
-from olafctl.testbed.ports import interface_of, pcap_files
 from olafctl.wire.layouts import BEAT_BYTES
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.attachment import Attachment
@@ -84,6 +84,11 @@ def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPor
     reason = interfaces.why_not()
     if reason and any(port.transport is None for port in testbed.ports):
         progress(f"ports are UNIX sockets instead of veths: {reason}")
+    return places(testbed, state)
+
+
+def places(testbed: Testbed, state: Path) -> Sequence[FrontPort]:
+    """As :func:`plan`, whatever stands in the way."""
     # Resolved: a testbed's relative paths are next to it, the state's lie in the state folder.
     home = state.resolve()
     return [_place(port, chosen(port), testbed, home) for port in testbed.ports]
@@ -120,18 +125,9 @@ def keep(
     ``whole`` are the numbers of those of ``before`` that were made to the end. Returns ``after`` with the
     folders that were made for it, and the numbers of those that are there. Raises OlafError.
     """
-    known = {
-        port.number: port
-        for port in before  # a TAP ended with its engine
-        if port.number in whole and port.transport is not Transport.TAP and _is_there(port)
-    }
     made = {folder for port in before for folder in port.folders}
     ports = [replace(port, folders=sorted({*port.folders, *(made & _parents(port.files))})) for port in after]
-    kept = [
-        port.number
-        for port in ports
-        if port.number in known and replace(known[port.number], folders=port.folders) == port
-    ]
+    kept = fitting(before, whole, ports)
     for port in before:
         if port.transport is Transport.UNIX and port.number not in kept and Path(port.inner).is_socket():
             Path(port.inner).unlink(missing_ok=True)
@@ -139,6 +135,20 @@ def keep(
     veths = {port.inner for port in ports if port.number in kept and port.transport is Transport.VETH}
     interfaces.remove_but(state, veths)
     return ports, kept
+
+
+def fitting(before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]) -> Sequence[int]:
+    """The numbers of those of ``after`` that are there, see :func:`keep`."""
+    known = {
+        port.number: port
+        for port in before  # a TAP ended with its engine
+        if port.number in whole and port.transport is not Transport.TAP and _is_there(port)
+    }
+    return [
+        port.number
+        for port in after
+        if port.number in known and replace(known[port.number], folders=port.folders) == port
+    ]
 
 
 def remove(state: Path, ports: Sequence[FrontPort]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.queue.settings import Ranges
@@ -124,6 +124,34 @@ def of_root(queues: Mapping[str, _T]) -> _T:
     return next(iter(queues.values()))
 
 
+class Shards(Protocol):
+    """The threads of an engine, each with its part of the clusters."""
+
+    def counted(self) -> Sequence[dict[str, Any]]:
+        """Of each ``counters`` of its queue, by name, and ``processor_seconds``."""
+
+    def owners(self, indices: Sequence[int]) -> Sequence[int]:
+        """The shards that have these indices."""
+
+    def place(self, first: int, last: int, shard: int) -> None:
+        """Make the indices ``first`` … ``last`` a shard's, with all that waits, in order."""
+
+    def steer(self, queues: Mapping[int, Mapping[str, int]]) -> None:
+        """Let network cards give each address' frames, by port, to that shard, where they can."""
+
+    def steering(self) -> Mapping[str, str]:
+        """How each network card gives frames to shards, by port, for people."""
+
+
+@runtime_checkable
+class Sharded(Protocol):
+    """What runs and may have engines of several threads."""
+
+    @property
+    def sharded(self) -> Mapping[str, Shards]:
+        """These engines' threads, by the engine's name."""
+
+
 class Running(Protocol):
     """A target that runs."""
 
@@ -164,6 +192,21 @@ class Running(Protocol):
 
         Raises OlafError where the target has no virtual time.
         """
+
+
+@runtime_checkable
+class Rewirable(Protocol):
+    """What runs and can be given other front ports meanwhile."""
+
+    def rewirable(self) -> bool:
+        """Whether it can in this case."""
+
+    def rewiring(self, testbed: Testbed) -> Sequence[str]:
+        """How its front ports differ from those of ``testbed``, as lines of a diff. Raises OlafError."""
+
+    def rewire(self, testbed: Testbed, progress: Progress) -> None:
+        """Make them those of ``testbed``, none of which is a TAP; frames pass at those that stay. Raises
+        OlafError."""
 
 
 @dataclass(frozen=True)

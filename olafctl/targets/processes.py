@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -79,9 +79,11 @@ def spawn_ready(argv: Sequence[str], state: Path, log: Path, seconds: float) -> 
             process = spawn([*argv, "--ready-fd", str(writing)], state, log, (writing,))
         finally:
             os.close(writing)
-        answer = _read_line(reading, seconds)
+        if (answer := _read_line(reading, seconds)) is None:
+            what = f"is not ready after {seconds:g} s: {last_words(log) or 'no output'}"
+            raise OlafError(Problem(what, "starting", f"see {log}"))
         if not answer:
-            raise OlafError(Problem(last_words(log), "starting", f"see {log}"))
+            raise OlafError(Problem(last_words(log) or "exited without output", "starting", f"see {log}"))
         return json.loads(answer)
     except BaseException:
         if process is not None:
@@ -123,17 +125,24 @@ def of_engine(state: Path) -> Sequence[psutil.Process]:
 
 def died(state: Path) -> Sequence[str]:
     """What was started in ``state`` and has ended by itself, each with how, when and its log."""
-    found = []
+    return [how for _, how in _dead(state)]
+
+
+def words_of_dead(state: Path) -> Mapping[str, str]:
+    """The end of the log of each that has ended by itself, by the log's name."""
+    return {log: words for log, _ in _dead(state) if (words := last_words(state / log))}
+
+
+def _dead(state: Path) -> Iterator[tuple[str, str]]:
     for life in sorted(state.glob(f"*{_LIFE}")):
         log = life.name.removesuffix(_LIFE)
         with suppress(OSError):
             noted = life.read_text().strip()
             watcher = noted.removeprefix("runs as ")
             if watcher == noted:
-                found.append(f"{noted} (see {log})")
+                yield log, f"{noted} (see {log})"
             elif not psutil.pid_exists(int(watcher)):
-                found.append(f"what wrote {log} exited without output")
-    return found
+                yield log, f"what wrote {log} exited without output"
 
 
 def stopped(state: Path) -> Sequence[str]:
@@ -196,9 +205,11 @@ def end_in(namespace: str) -> None:
 
 
 def last_words(log: Path) -> str:
-    """The end of ``log`` on one line, for an error."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return " / ".join(lines[-_LAST_LINES:]) or "exited without output"
+    """The end of ``log`` on one line, for an error; empty without output."""
+    with suppress(OSError):
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        return " / ".join(lines[-_LAST_LINES:])
+    return ""
 
 
 def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
@@ -279,19 +290,15 @@ def _kill(started: subprocess.Popen[bytes]) -> None:
     started.wait()
 
 
-def _read_line(descriptor: int, seconds: float) -> bytes:
-    """The first line; nothing when the other end closes, or ``seconds`` pass, before it is complete."""
+def _read_line(descriptor: int, seconds: float) -> bytes | None:
+    """The first line; nothing when the other end closes before it is complete, None when ``seconds`` pass."""
     end = time.monotonic() + seconds
     line = b""
-    while not line.endswith(b"\n") and _readable(descriptor, end):
-        part = os.read(descriptor, 65536)
-        if not part:
-            return b""
-        line += part
-    return line if line.endswith(b"\n") else b""
-
-
-def _readable(descriptor: int, end: float) -> bool:
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
-    return bool(waiting.poll(max(end - time.monotonic(), 0) * 1000))
+    while waiting.poll(max(end - time.monotonic(), 0) * 1000):
+        part = os.read(descriptor, 65536)
+        line += part
+        if not part or line.endswith(b"\n"):
+            return line if part else b""
+    return None

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from olafctl.network.flow_rules import FlowRules
 from olafctl.queue.registers import Command, QueueRegisters
 from olafctl.queue.settings import IndexRange, of_all
 from olafctl.targets.control import Handler
@@ -102,15 +103,23 @@ class HoldsShards(Protocol):
     def shards(self) -> list[dict[str, Any]]: ...
 
 
-def shard_handlers(engine: HoldsShards) -> Mapping[str, Handler]:
-    """``shards``: what each has done; ``owners`` of indices; ``place`` for a range of them."""
+def shard_handlers(engine: HoldsShards, cards: Mapping[str, FlowRules]) -> Mapping[str, Handler]:
+    """``shards``: what each has done; ``owners`` of indices; ``place`` for a range of them; ``steer``:
+    the shards of addresses, for ``cards`` by their port; ``steering``: what came of it."""
 
     def shards(_: dict[str, Any]) -> Any:
         with engine.register_sequences:
             return engine.shards()
 
+    def steer(request: dict[str, Any]) -> None:
+        with engine.register_sequences:
+            for port, rules in cards.items():
+                rules.give(request["queues"].get(port, {}))
+
     return {
         "shards": shards,
+        "steer": steer,
+        "steering": lambda _: {port: rules.state for port, rules in cards.items()},
         "owners": lambda request: [engine.shard_of(int(index)) for index in request["indices"]],
         "place": lambda request: engine.place(*(int(request[name]) for name in ("first", "last", "shard"))),
     }

@@ -73,6 +73,29 @@ class SocketRegisters:
         return self._request(what, queue=self._engine, **arguments)
 
 
+class SocketShards:
+    """See :class:`olafctl.targets.interface.Shards`: over a process's control socket. Raises OlafError."""
+
+    def __init__(self, request: Callable[..., Any]) -> None:
+        """``request`` is :func:`olafctl.targets.control.ask` of the process."""
+        self._request = request
+
+    def counted(self) -> Sequence[dict[str, Any]]:
+        return list(self._request("shards"))
+
+    def owners(self, indices: Sequence[int]) -> Sequence[int]:
+        return list(self._request("owners", indices=list(indices)))
+
+    def place(self, first: int, last: int, shard: int) -> None:
+        self._request("place", first=first, last=last, shard=shard)
+
+    def steer(self, queues: Mapping[int, Mapping[str, int]]) -> None:
+        self._request("steer", queues={str(port): dict(at) for port, at in queues.items()})
+
+    def steering(self) -> Mapping[str, str]:
+        return dict(self._request("steering"))
+
+
 class RunningProcess:
     """See :class:`olafctl.targets.interface.Running`. Of its own it has no virtual time."""
 
@@ -87,6 +110,11 @@ class RunningProcess:
         self.attachments: Sequence[Attachment] = recorded.attachments
         self.queues: Mapping[str, SocketRegisters] = {
             part.name: SocketRegisters(partial(ask, self._socket), part.name) for part in recorded.engines
+        }
+        self.sharded: Mapping[str, SocketShards] = {
+            part.name: SocketShards(partial(ask, self._socket))
+            for part in recorded.engines
+            if part.shards > 1
         }
 
     def alive(self) -> bool:

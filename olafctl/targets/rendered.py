@@ -1,7 +1,9 @@
 """The inputs of a build: what is rendered from the testbed, and a name for all of it."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 from olafctl.queue import verilog
@@ -41,13 +43,12 @@ def build_pipeline(
 
     def everything(folder: Path) -> None:
         source = p4.folder(testbed)
+        # What takes longest first.
+        parts: list[Callable[[], object]] = [partial(queue, engine, progress) for engine in testbed.engines]
+        parts += [pipeline_library, *(partial(compile_block, source, folder, name) for name in BLOCKS)]
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            # What takes longest first.
-            work: list[Future[object]] = [pool.submit(queue, engine, progress) for engine in testbed.engines]
-            work.append(pool.submit(pipeline_library))
-            work += [pool.submit(compile_block, source, folder, name) for name in BLOCKS]
-            for part in work:
-                part.result()
+            for done in [pool.submit(copy_context().run, part) for part in parts]:
+                done.result()
 
     rendered = [p4.sources(testbed), *(verilog.sources(engine.geometry) for engine in testbed.engines)]
     files = [item for sources in rendered for item in sorted(sources.items())]

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from olafswitch import paths
@@ -16,6 +17,9 @@ from olafswitch.errors import OlafError, Problem
 
 SIZES = ".sizes.json"
 """In each result: its files and their sizes."""
+Source = Callable[[str, str, Path], bool]
+"""Fills a folder with the result of a kind and key made elsewhere, or returns False and leaves it empty."""
+_source: ContextVar[Source | None] = ContextVar("source", default=None)
 
 
 def digest(parts: Iterable[str | bytes | Path]) -> str:
@@ -40,33 +44,66 @@ def build_once(kind: str, key: str, build: Callable[[Path], None]) -> tuple[Path
     """
     home = paths.cache() / kind
     done = home / key[:32]
-    with _writable(home):
+    if _is_whole(done):
+        return done, False
+    if (source := _source.get()) is not None:
+        # A lock of its own: who gives it may have to build it here first.
+        with _making(home, f"{key[:32]}.taking", "taking") as work:
+            if not _is_whole(done) and source(kind, key, work):
+                with _making(home, key[:32]):
+                    _finish(work, done)
+    with _making(home, key[:32]) as work:
         if _is_whole(done):
             return done, False
+        with _writable(home, full_disk_only=True):
+            build(work)
+        _finish(work, done)
+    return done, True
+
+
+def find(kind: str, key: str) -> Path | None:
+    """The result of a kind and key, if it was ever built here and is whole."""
+    done = paths.cache() / kind / key[:32]
+    return done if _is_whole(done) else None
+
+
+@contextmanager
+def taking_from(source: Source) -> Iterator[None]:
+    """Ask ``source`` meanwhile, before anything is built in this context, which threads have copies of."""
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)
+
+
+@contextmanager
+def _making(home: Path, name: str, what: str = "building") -> Iterator[Path]:
+    """An empty folder in ``home``, which is gone afterwards unless it was renamed; no other process has one
+    of that name meanwhile, and what a killed one left is removed. Raises OlafError."""
+    unfinished = f".{what}-{name}-"
+    with _writable(home):
         home.mkdir(parents=True, exist_ok=True)
-        lock = (home / f".{key[:32]}.lock").open("w")
+        lock = (home / f".{name}.lock").open("w")
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _is_whole(done):
-            return done, False
-        if done.exists():
-            with _writable(home):
-                shutil.rmtree(done)
-        unfinished = f".building-{key[:32]}-"
         for left in home.glob(f"{unfinished}*"):
             shutil.rmtree(left, ignore_errors=True)
         with _writable(home):
             work = Path(tempfile.mkdtemp(prefix=unfinished, dir=home))
         try:
-            with _writable(home, full_disk_only=True):
-                build(work)
-            with _writable(home):
-                _seal(work)
-                work.rename(done)
-        except BaseException:
+            yield work
+        finally:
             shutil.rmtree(work, ignore_errors=True)
-            raise
-    return done, True
+
+
+def _finish(work: Path, done: Path) -> None:
+    with _writable(done.parent):
+        if not _is_whole(done):
+            if done.exists():
+                shutil.rmtree(done)
+            _seal(work)
+            work.rename(done)
 
 
 def _seal(folder: Path) -> None:

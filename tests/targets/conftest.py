@@ -1,22 +1,29 @@
 """The laptop testbed, brought up and programmed on each target that this machine can run."""
 
 import dataclasses
-import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from olafctl.control import devices
 from olafctl.control.desired import desired
+from olafctl.membership.model import Host, Member
 from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import Build, Running, Target
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
+from olafctl.wire.frames import Endpoint
+from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
 from olafswitch.ports.host import HostPort, open_host_port
 
+SOON = 60.0
+"""Seconds within which something happens that must."""
 LAPTOP = Path(__file__).resolve().parents[2] / "testbeds" / "laptop.yaml"
 
 
@@ -29,6 +36,29 @@ def program(running: Running, bed: Testbed) -> None:
     with devices.controlling(running) as sessions:
         devices.push_pipelines(running, sessions)
         devices.converge(running, sessions, desired(bed))
+
+
+def endpoint(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)
+
+
+def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
+    """A worker's update to the parameter server, or another frame on the same way."""
+    ends = endpoint(worker), endpoint(bed.parameter_servers[0])
+    return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.ones(16, np.float32)).encode()
+
+
+@contextmanager
+def started(bed: Testbed, name: str, state: Path, programmed: bool = True) -> Iterator[Running]:
+    """``bed`` on the target ``name``, which is stopped at the end."""
+    target = registry.get(name)
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        if programmed:
+            program(running, bed)
+        yield running
+    finally:
+        target.stop(state)
 
 
 @dataclass
@@ -58,7 +88,12 @@ def why_not(name: str) -> str | None:
     return interfaces.why_not() if name == "bmv2" else None
 
 
-@pytest.fixture(scope="session", params=registry.names())
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow if name == "opennic-sim" else ()) for name in registry.names()
+]
+
+
+@pytest.fixture(scope="session", params=NAMES)
 def built(request: pytest.FixtureRequest) -> Built:
     name = request.param
     if reason := why_not(name):
@@ -67,8 +102,6 @@ def built(request: pytest.FixtureRequest) -> Built:
     target = registry.get(name)
     if target.problems(bed, Path("/nonexistent")):
         pytest.skip(f"the target {name} cannot run it here")
-    if name == "opennic-sim" and "OLAF_BOX" not in os.environ:
-        pytest.skip("the target opennic-sim takes some minutes (make test-all)")
     return Built(target, bed, target.build(bed, quietly))
 
 

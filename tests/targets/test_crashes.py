@@ -1,7 +1,6 @@
 """Whatever dies, the state folder is enough to take the rest away and start again."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,14 +16,19 @@ from olafswitch.errors import OlafError
 from .conftest import LAPTOP, Built, program, quietly
 
 
-def test_nothing_is_found_in_an_empty_folder(built: Built, tmp_path: Path) -> None:
+def test_a_start_leaves_only_logs_once_it_is_stopped_and_nothing_where_it_fails(
+    built: Built, tmp_path: Path
+) -> None:
     assert built.target.find(built.testbed, tmp_path) is None
-    built.target.stop(tmp_path)
     built.target.stop(tmp_path / "not-there")
-
-
-def test_stop_leaves_only_logs(built: Built, tmp_path: Path) -> None:
     state = tmp_path / "bed"
+    state.mkdir()
+    (state / "queue.sock").mkdir()  # no process can listen there
+    with pytest.raises(OlafError):
+        built.target.start(built.testbed, built.build, state, quietly)
+    assert not processes.of(state)
+    assert not interfaces.left_of(state)
+    (state / "queue.sock").rmdir()
     built.target.start(built.testbed, built.build, state, quietly)
     built.target.stop(state)
     assert not processes.of(state)
@@ -72,6 +76,7 @@ target.start(bed, build, Path(state), progress)
 """
 
 
+@pytest.mark.slow
 def test_a_start_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp_path: Path) -> None:
     state = tmp_path / "bed"
     steps: list[str] = []
@@ -89,28 +94,6 @@ def test_a_start_killed_at_any_step_can_be_undone_and_repeated(built: Built, tmp
     assert running.alive()
     built.target.stop(state)
     assert not interfaces.left_of(state)
-
-
-def test_a_deployment_without_its_folder_can_be_ended(built: Built, tmp_path: Path) -> None:
-    state = tmp_path / "bed"
-    built.target.start(built.testbed, built.build, state, quietly)
-    shutil.rmtree(state)
-    built.target.stop(state)
-    assert not processes.of(state)
-    assert not interfaces.left_of(state)
-
-
-def test_a_start_that_fails_leaves_nothing(
-    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state = tmp_path / "bed"
-    state.mkdir()
-    (state / "queue.sock").mkdir()  # no process can listen there
-    with pytest.raises(OlafError):
-        built.target.start(built.testbed, built.build, state, quietly)
-    assert not processes.of(state)
-    assert not interfaces.left_of(state)
-    (state / "queue.sock").rmdir()
 
 
 def test_replay_without_virtual_time_is_refused(built: Built, tmp_path: Path) -> None:

@@ -7,26 +7,24 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from olafctl.control import devices, shards
 from olafctl.control.desired import desired
-from olafctl.membership.model import Host, Member
+from olafctl.membership.model import Member
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes, registry
 from olafctl.targets.interface import TimedFrame, of_root
+from olafctl.targets.queue_process import SocketShards
 from olafctl.targets.testbeds import load
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.frames import OlafFrame
 from olafswitch.ports.host import HostPort, open_host_port
 
-from .conftest import quietly
+from .conftest import SOON, quietly, update
 
-SOON = 60.0
 PS, RACK = 1, 2
 _TGKILL = 234 if platform.machine() == "x86_64" else 131
 TEXT = """
@@ -46,6 +44,7 @@ clusters:
 class Bench:
     bed: Testbed
     running: RunningTwin
+    threads: SocketShards
     ports: dict[int, HostPort]
 
     def send(self, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> None:
@@ -58,15 +57,6 @@ class Bench:
             assert frame is not None
             found.append(OlafFrame.decode(frame))
         return found
-
-
-def endpoint(host: Host) -> Endpoint:
-    return Endpoint(host.mac, host.ip, host.udp_port)
-
-
-def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
-    ends = endpoint(worker), endpoint(bed.parameter_servers[0])
-    return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.full(16, 1, np.float32)).encode()
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +73,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
             devices.converge(running, sessions, desired(bed))
         shards.balance(running, bed, bed.clusters)
         ports = {port.number: open_host_port(port) for port in running.attachments}
-        yield Bench(bed, running, ports)
+        yield Bench(bed, running, running.sharded[bed.root.name], ports)
         for port in ports.values():
             port.close()
     finally:
@@ -91,12 +81,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 def test_clusters_are_dealt_out_and_every_update_arrives(bench: Bench) -> None:
-    assert sorted(bench.running.owners([each.first for each in bench.bed.clusters])) == [0, 0, 1, 1]
+    assert sorted(bench.threads.owners([each.first for each in bench.bed.clusters])) == [0, 0, 1, 1]
     for seq in range(1, 4):
         for worker in bench.bed.workers:
             bench.send(worker, seq)
     assert len(bench.receive(3 * len(bench.bed.workers))) == 24
-    each = [shard["counters"]["in_updates"] for shard in bench.running.shards()]
+    each = [shard["counters"]["in_updates"] for shard in bench.threads.counted()]
     assert each == [12, 12]
     assert of_root(bench.running.queues).read("in_updates") == 24
 
@@ -105,14 +95,14 @@ def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> 
     registers = of_root(bench.running.queues)
     registers.write("clear", 1)
     worker = bench.bed.clusters[0].workers[0]
-    (owner,) = bench.running.owners([bench.bed.clusters[0].first])
+    (owner,) = bench.threads.owners([bench.bed.clusters[0].first])
     registers.write("hold", 1)
     for seq in (1, 2, 3):
         bench.send(worker, seq)
     while registers.read("occupancy") < 3:
         pass
     for shard in (1 - owner, owner, 1 - owner):
-        bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, shard)
+        bench.threads.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, shard)
     bench.send(worker, 4)
     while registers.read("occupancy") < 4:
         pass
@@ -120,11 +110,11 @@ def test_what_waits_moves_with_its_cluster_and_keeps_its_order(bench: Bench) -> 
     assert [frame.seq for frame in bench.receive(4)] == [1, 2, 3, 4]
     all_of = registers.read_all()
     assert (all_of["in_updates"], all_of["out_updates"], all_of["resident_updates"]) == (4, 4, 0)
-    for each in bench.running.shards():
+    for each in bench.threads.counted():
         counters = each["counters"]
         gone = counters["out_updates"] + counters["merged"] + sum(counters[name] for name in DISPOSITIONS)
         assert counters["in_updates"] == gone
-    bench.running.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
+    bench.threads.place(bench.bed.clusters[0].first, bench.bed.clusters[0].last, owner)
 
 
 def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
@@ -142,7 +132,7 @@ def test_tables_count_what_every_shard_saw(bench: Bench) -> None:
 
 def test_an_unknown_shard_is_refused(bench: Bench) -> None:
     with pytest.raises(Exception, match="shard 7"):
-        bench.running.place(0, 0, 7)
+        bench.threads.place(0, 0, 7)
 
 
 def test_virtual_time_is_that_of_one_queue(bench: Bench, tmp_path: Path) -> None:

@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
-from olafctl.membership.model import Member
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed
-from olafctl.wire.frames import Endpoint
-from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olaflab.pipeline.twin import deployed
-from tests.targets.conftest import why_not
+from tests.targets.conftest import update, why_not
 
 BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"
 NS_PER_CYCLE = 4
@@ -30,12 +25,6 @@ LINK_RATE = 10
 class Pair:
     testbed: Testbed
     running: Running
-
-    def update(self, worker: Member, seq: int) -> bytes:
-        server = self.testbed.parameter_servers[0]
-        ends = [Endpoint(host.mac, host.ip, host.udp_port) for host in (worker, server)]
-        gradient = np.full(30, seq, np.float32)
-        return OlafFrame(ends[0], ends[1], FrameType.UPDATE, 0, 1, seq, 1.0, seq, gradient).encode()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +46,7 @@ def traffic(pair: Pair) -> list[TimedFrame]:
     for seq in range(400):
         time += random.choice((0, 1, 4, 30, 200, 5000))
         worker = random.choice(workers)
-        frames.append(TimedFrame(time, worker.port, pair.update(worker, seq)))
+        frames.append(TimedFrame(time, worker.port, update(pair.testbed, worker, seq)))
     return frames
 
 
@@ -66,18 +55,11 @@ def test_a_link_takes_the_time_to_send_a_frame_and_its_delay(pair: Pair) -> None
     far, near = red.workers[0], red.workers[2]
     times = {}
     for worker in (far, near):
-        [left] = pair.running.replay(iter([TimedFrame(1_000, worker.port, pair.update(worker, 1))]))
+        [left] = pair.running.replay(iter([TimedFrame(1_000, worker.port, update(pair.testbed, worker, 1))]))
         times[worker] = left.time - 1_000
-    sending = len(pair.update(far, 1)) * 8 / LINK_RATE
+    sending = len(update(pair.testbed, far, 1)) * 8 / LINK_RATE
     # Both queues are empty and of the same width: the far one adds what the near one takes, to a cycle.
     assert abs(times[far] - (2 * times[near] + sending + LINK_NS)) <= NS_PER_CYCLE
-
-
-def test_runs_repeat_exactly(pair: Pair) -> None:
-    frames = traffic(pair)
-    first, second = (list(pair.running.replay(iter(frames))) for _ in range(2))
-    assert first == second
-    assert [left.time for left in first] == sorted(left.time for left in first)
 
 
 def test_it_does_not_matter_how_far_each_step_goes(pair: Pair) -> None:

@@ -1,5 +1,6 @@
 """Network cards as front ports; here each is one end of a veth pair of ours, with several queues."""
 
+import re
 import secrets
 import subprocess
 import sys
@@ -9,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from olafctl.control import shards
 from olafctl.network import interfaces, ip, nic, trial
 from olafctl.targets import front_ports, registry
 from olafctl.targets.testbeds import load
+from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 from olafswitch.ports.host import InterfaceHostPort
 from olafswitch.ports.transport import Transport
 
-from .conftest import LAPTOP, Live, program, quietly
-from .test_live import SOON, update
+from .conftest import LAPTOP, SOON, program, quietly, started, update
 
 pytestmark = pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 
@@ -62,20 +64,37 @@ def bed_of(cards: Cards) -> Testbed:
 
 def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
     bed, target, state = bed_of(cards), registry.get("software"), tmp_path / "bed"
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        program(running, bed)
+    with started(bed, "software", state):
         server, worker = map(InterfaceHostPort, cards.others)
-        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        frame = update(bed, bed.workers[0], 1)
         worker.send(frame)
         assert server.receive(SOON) == frame
         again = target.start(bed, target.build(bed, quietly), state, quietly)
         program(again, bed)
         worker.send(frame)
         assert server.receive(SOON) == frame
+    assert Path("/sys/class/net", cards.names[0]).exists()
+
+
+def test_a_card_without_rules_for_its_queues_gives_frames_by_its_hash(cards: Cards, tmp_path: Path) -> None:
+    bed, target, state = bed_of(cards), registry.get("software"), tmp_path / "bed"
+    bed = replace(bed, engines=(replace(bed.root, shards=2),))
+    running = target.start(bed, target.build(bed, quietly), state, quietly)
+    try:
+        assert isinstance(running, RunningTwin)
+        program(running, bed)
+        shards.balance(running, bed, bed.clusters)
+        steering = running.sharded[bed.root.name].steering()
+        assert sorted(steering) == ["1", "2"]
+        assert steering["1"] == "by rules for 0 of 0 workers"
+        assert steering["2"].startswith("by rules for 0 of 1 workers, else by its hash: ")
+        assert re.search("not supported|not installed", steering["2"])
+        server, worker = map(InterfaceHostPort, cards.others)
+        frame = update(bed, bed.workers[0], 1)
+        worker.send(frame)
+        assert server.receive(SOON) == frame
     finally:
         target.stop(state)
-    assert Path("/sys/class/net", cards.names[0]).exists()
 
 
 def test_missing_settings_of_a_card_are_reported(cards: Cards) -> None:

@@ -49,16 +49,8 @@ V1Switch(P(), Check(), Switch(), Leave(), Compute(), Deparse()) main;
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     (folder / "hub.p4").write_text(HUB)
-    argv = [
-        sys.executable,
-        "-m",
-        "olafctl",
-        "p4",
-        "run",
-        str(folder / "hub.p4"),
-        "--listen",
-        f"unix:{folder}/p4runtime.sock",
-    ]
+    argv = [sys.executable, "-m", "olafctl", "p4", "run", str(folder / "hub.p4")]
+    argv += ["--listen", f"unix:{folder}/p4runtime.sock"]
     return subprocess.Popen([*argv, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -16,34 +16,14 @@ from olafswitch.errors import OlafError
 from olafswitch.ports.host import HostPort, open_host_port
 from olafswitch.ports.transport import Transport
 
-from .conftest import Live, program, quietly, why_not
-from .test_live import SOON, update
+from .conftest import SOON, Live, started, update, why_not
 from .test_transports import KINDS, bed_of
 
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
 LENGTHS = (
-    0,
-    1,
-    13,
-    14,
-    15,
-    33,
-    41,
-    42,
-    60,
-    63,
-    64,
-    65,
-    127,
-    1499,
-    1514,
-    1535,
-    1536,
-    1537,
-    4096,
-    9014,
-    10_000,
+    *(0, 1, 13, 14, 15, 33, 41, 42, 60, 63, 64, 65, 127),
+    *(1499, 1514, 1535, 1536, 1537, 4096, 9014, 10_000),
 )
 SHORTEST_OF_AN_INTERFACE = 14
 
@@ -51,15 +31,11 @@ SHORTEST_OF_AN_INTERFACE = 14
 @pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Live, Transport]]:
     bed, target, state = bed_of(request.param), registry.get("twin"), tmp_path / "bed"
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        program(running, bed)
+    with started(bed, "twin", state) as running:
         ports = {port.number: open_host_port(port) for port in running.attachments}
         yield Live(running, bed, state, target, ports), request.param
         for port in ports.values():
             port.close()
-    finally:
-        target.stop(state)
 
 
 def malformed(live: Live, random: Random) -> bytes:
@@ -67,7 +43,7 @@ def malformed(live: Live, random: Random) -> bytes:
     length = random.choice((*LENGTHS, random.randrange(1600)))
     if random.random() < 0.3:
         return random.randbytes(length)
-    frame = bytearray(update(live, live.testbed.workers[0], 1, 1.0)) + random.randbytes(length)
+    frame = bytearray(update(live.testbed, live.testbed.workers[0], 1)) + random.randbytes(length)
     for _ in range(random.randrange(3)):
         frame[random.randrange(64)] = random.randrange(256)
     return bytes(frame[: random.choice((length, len(frame), 128))])
@@ -122,7 +98,7 @@ def test_every_frame_is_accounted_for(bench: tuple[Live, Transport]) -> None:
     assert counted["in_bypass"] == (
         counted["out_bypass"] + counted["dropped_bypass"] + counted["resident_bypass"]
     )
-    sound = update(live, live.testbed.workers[0], 77, 77.0)
+    sound = update(live.testbed, live.testbed.workers[0], 77)
     live.ports[2].send(sound)
     while (left := live.ports[1].receive(SOON)) != sound:
         assert left is not None

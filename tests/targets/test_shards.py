@@ -1,6 +1,5 @@
 """An engine in shards: nothing lost or overtaken while clusters move, and no data race."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -21,7 +20,7 @@ _SOURCES = (
 _GEOMETRY = Geometry(indices=32, slots=16, beats=4)
 
 
-@pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
+@pytest.mark.slow
 @pytest.mark.parametrize("sanitizers", ["thread", "address,undefined"])
 def test_nothing_is_lost_or_overtaken_while_clusters_move(tmp_path: Path, sanitizers: str) -> None:
     program, queue, whole = tmp_path / "shards", tmp_path / "queue.so", tmp_path / "whole.cpp"

@@ -18,8 +18,7 @@ from olafswitch.ports.host import UnixHostPort, open_host_port
 from olafswitch.ports.pcap import PcapReader, PcapWriter
 from olafswitch.ports.transport import Transport
 
-from .conftest import LAPTOP, Live, program, quietly, why_not
-from .test_live import SOON, ack, update
+from .conftest import LAPTOP, SOON, program, quietly, started, update, why_not
 
 pytestmark = pytest.mark.skipif(why_not("twin") is not None, reason=str(why_not("twin")))
 
@@ -43,81 +42,45 @@ def bed_of(kind: Transport) -> Testbed:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_updates_and_acks(kind: Transport, tmp_path: Path) -> None:
-    bed, target, state = bed_of(kind), registry.get("twin"), tmp_path / "bed"
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        program(running, bed)
-        ports = {port.number: open_host_port(port) for port in running.attachments}
-        live = Live(running, bed, state, target, ports)
-        frame = update(live, bed.workers[0], 1, 1.0)
-        ports[2].send(frame)
-        assert ports[1].receive(SOON) == frame
-        ports[1].send(ack(live, bed.workers[0]))
-        assert ports[2].receive(SOON) is not None
-        assert ports[3].receive(SOON) is not None
-        for port in ports.values():
-            port.close()
-    finally:
-        target.stop(state)
-    assert not interfaces.left_of(state)
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor")
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_packet_thread_avoids_the_processor_of_the_veths(kind: Transport, tmp_path: Path) -> None:
-    bed, target, state = bed_of(kind), registry.get("twin"), tmp_path / "bed"
-    target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        threads = [
-            os.sched_getaffinity(thread.id) for process in processes.of(state) for thread in process.threads()
-        ]
-    finally:
-        target.stop(state)
-    off = {interfaces.receiver_of(state)} if kind is Transport.VETH else set()
-    assert os.sched_getaffinity(0) - off in threads
-    assert os.sched_getaffinity(0) in threads
-
-
 def test_the_packet_thread_runs_where_the_operator_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bed, target, state = bed_of(Transport.UNIX), registry.get("software"), tmp_path / "bed"
+    bed, state = bed_of(Transport.UNIX), tmp_path / "bed"
     chosen = max(os.sched_getaffinity(0))
     monkeypatch.setenv(ENGINE_CPU, str(chosen))
-    target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
+    with started(bed, "software", state, programmed=False):
         threads = [
             os.sched_getaffinity(thread.id) for process in processes.of(state) for thread in process.threads()
         ]
         assert {chosen} in threads
         assert os.sched_getaffinity(0) in threads
-    finally:
-        target.stop(state)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_engine_of_root_keeps_only_the_rights_of_its_ports(kind: Transport, tmp_path: Path) -> None:
-    bed, target, state = bed_of(kind), registry.get("software"), tmp_path / "bed"
-    target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
+def test_an_engine_keeps_the_rights_of_its_ports_and_avoids_the_veths_processor(
+    kind: Transport, tmp_path: Path
+) -> None:
+    bed, state = bed_of(kind), tmp_path / "bed"
+    with started(bed, "twin", state, programmed=False):
         (process,) = processes.of_engine(state)
         text = Path(f"/proc/{process.pid}/status").read_text()
-    finally:
-        target.stop(state)
+        threads = [os.sched_getaffinity(each.id) for one in processes.of(state) for each in one.threads()]
     held = {line.split()[0]: int(line.split()[1], 16) for line in text.splitlines() if line.startswith("Cap")}
     needed = sum(1 << number for number in (1, 12, 13, 14, 39))
     namespaces = 1 << 21 if kind in (Transport.VETH, Transport.TAP) else 0
     for which in ("CapBnd:", "CapEff:", "CapPrm:"):
         assert held[which] & ~(needed | namespaces) == 0
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("only one processor")
+    off = {interfaces.receiver_of(state)} if kind is Transport.VETH else set()
+    assert os.sched_getaffinity(0) - off in threads
+    assert os.sched_getaffinity(0) in threads
 
 
 def test_frames_before_a_pipeline_is_pushed_count_as_lost(tmp_path: Path) -> None:
     bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
+    with started(bed, "twin", state, programmed=False) as running:
         port = open_host_port(running.attachments[0])
         port.send(bytes(60))
         assert port.receive(0.1) is None
@@ -126,25 +89,19 @@ def test_frames_before_a_pipeline_is_pushed_count_as_lost(tmp_path: Path) -> Non
         stats = found.stats()
         assert stats["losses"]["no_pipeline"] == 1
         assert stats["ports"]["1"]["rx_frames"] == 1
-    finally:
-        target.stop(state)
 
 
 def test_several_hosts_at_one_socket_share_the_segment(tmp_path: Path) -> None:
-    bed, target, state = bed_of(Transport.UNIX), registry.get("twin"), tmp_path / "bed"
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        program(running, bed)
+    bed, state = bed_of(Transport.UNIX), tmp_path / "bed"
+    with started(bed, "twin", state) as running:
         path = Path(running.attachments[0].path)
         hosts = [UnixHostPort(path) for _ in range(3)]
         worker = UnixHostPort(Path(running.attachments[1].path))
-        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        frame = update(bed, bed.workers[0], 1)
         hosts[1].close()
         worker.send(frame)
         assert hosts[0].receive(SOON) == frame
         assert hosts[2].receive(SOON) == frame
-    finally:
-        target.stop(state)
     with pytest.raises(OlafError, match="lost"):
         hosts[0].receive(SOON)
     with pytest.raises(OlafError, match="deployed"):
@@ -166,17 +123,14 @@ def test_a_foreign_capture_is_sent_when_both_pipelines_run(tmp_path: Path) -> No
     writer = PcapWriter(state / "ports" / "2.in.pcap")
     for _ in range(100):
         writer.write(bytes(60))
-    running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
+    with started(bed, "twin", state, programmed=False) as running:
         found = target.find(bed, state)
         assert found is not None
         assert found.stats()["ports"]["2"]["rx_frames"] == 0
         program(running, bed)
-        frame = update(Live(running, bed, state, target, {}), bed.workers[0], 1, 1.0)
+        frame = update(bed, bed.workers[0], 1)
         port = open_host_port(running.attachments[1])
         port.send(frame)
         assert open_host_port(running.attachments[0]).receive(SOON) == frame
         assert found.stats()["ports"]["2"]["rx_frames"] == 101
-    finally:
-        target.stop(state)
     assert [frame for _, frame in PcapReader(state / "ports" / "1.out.pcap")] == [frame]

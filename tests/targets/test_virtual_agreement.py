@@ -1,7 +1,6 @@
 """In virtual time the target software lets the frames go that the twin does, at the same times."""
 
 import dataclasses
-import os
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,22 +9,21 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olafctl.targets import registry, testbeds
+from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olaflab.frames import OlafFrame
-from tests.targets.conftest import program, quietly
+from tests.targets.conftest import started
 
 FRAMES = 1500
 RATE = 20 << 16
 """5 Gb/s: what comes waits."""
 STEP = 100
 SHIPPED = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
-QUICK = ("iswitch-rack", "lander", "laptop", "two-racks")
-"""Testbeds whose engines compile within seconds."""
-slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
+QUICK = ("laptop", "two-racks")
+"""One engine and several; `make test-all` has all others."""
 
 
 def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
@@ -50,15 +48,9 @@ def _traffic(bed: Testbed, gap: int) -> Sequence[TimedFrame]:
 
 @contextmanager
 def _engine(name: str, bed: Testbed, state: Path) -> Iterator[Running]:
-    target = registry.get(name)
-    bed = dataclasses.replace(bed, target=name)
-    running: Running = target.start(bed, target.build(bed, quietly), state, quietly)
-    try:
-        program(running, bed)
+    with started(dataclasses.replace(bed, target=name), name, state) as running:
         of_root(running.queues).write("rate", RATE)
         yield running
-    finally:
-        target.stop(state)
 
 
 def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedFrame]:
@@ -84,7 +76,7 @@ def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedF
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [slow]) for name in SHIPPED]
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in SHIPPED]
 )
 def test_the_same_frames_leave_at_the_same_times(name: str, tmp_path: Path) -> None:
     bed = testbeds.load(testbeds.locate(name))

@@ -10,8 +10,8 @@ from olafctl.targets import processes
 from olafctl.targets.interface import of_root
 from olafctl.wire.modes import Mode
 
-from .conftest import Live
-from .test_live import FIRST, PS, SOON, UPLINK, update
+from .conftest import SOON, Live, update
+from .test_live import FIRST, PS, UPLINK
 
 
 @pytest.fixture(autouse=True)
@@ -28,29 +28,13 @@ def seconds_of_processor(live: Live) -> float:
     return ticks / 100
 
 
-def test_a_limited_rate_takes_its_time(live: Live) -> None:
-    registers, worker = of_root(live.running.queues), live.testbed.workers[0]
-    registers.write("mode", Mode.FIFO.number)
-    registers.write("rate", rate_word(100_000))
-    try:
-        begin = time.monotonic()
-        for seq in range(6):
-            live.ports[FIRST].send(update(live, worker, seq, 1.0))
-        assert all(live.ports[PS].receive(SOON) for _ in range(6))
-        # Five frames of 1024 bits are paid for before the sixth leaves; the clock may be 1 ms ahead.
-        assert time.monotonic() - begin > 5 * 1024 / 100_000 - 0.001
-    finally:
-        registers.write("rate", 0)
-        registers.write("mode", Mode.OLAF.number)
-
-
 def test_the_queues_clock_keeps_pace_while_an_update_waits(live: Live) -> None:
     registers, worker = of_root(live.running.queues), live.testbed.workers[0]
     registers.write("mode", Mode.FIFO.number)
     registers.write("rate", rate_word(10_000))
     try:
         for seq in range(3):
-            live.ports[FIRST].send(update(live, worker, seq, 1.0))
+            live.ports[FIRST].send(update(live.testbed, worker, seq))
         assert live.ports[PS].receive(SOON) is not None
         cycle, begin = registers.read("cycle"), time.monotonic()
         assert live.ports[PS].receive(SOON) is not None
@@ -67,7 +51,7 @@ def test_while_updates_are_held_nothing_spins_and_bypass_flows(live: Live) -> No
     registers = of_root(live.running.queues)
     registers.write("hold", 1)
     try:
-        live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))
+        live.ports[FIRST].send(update(live.testbed, live.testbed.workers[0], 1))
         gateway = bytes.fromhex(live.testbed.hosts[0].mac.replace(":", ""))
         other = gateway + bytes(6) + b"\x88\xb5" + bytes(50)
         live.ports[FIRST].send(other)
@@ -84,11 +68,11 @@ def test_a_cluster_is_active_for_its_window_of_real_time(live: Live) -> None:
     registers = of_root(live.running.queues)
     window = registers.read("active_window")
     registers.write("active_window", 2**31 - 1)
-    live.ports[FIRST].send(update(live, live.testbed.workers[0], 1, 1.0))
+    live.ports[FIRST].send(update(live.testbed, live.testbed.workers[0], 1))
     assert live.ports[PS].receive(SOON) is not None
     assert registers.read("active_clusters") == 1
     registers.write("active_window", 250_000)
-    live.ports[FIRST].send(update(live, live.testbed.workers[0], 2, 1.0))
+    live.ports[FIRST].send(update(live.testbed, live.testbed.workers[0], 2))
     assert live.ports[PS].receive(SOON) is not None
     assert live.ports[PS].receive(0.05) is None
     assert registers.read("active_clusters") == 0

@@ -39,7 +39,11 @@ def start(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
     while not answers(state, device_id):
         if process.poll() is not None or time.monotonic() > end:
             log = log_of(state, device_id)
-            raise OlafError(Problem(processes.last_words(log), f"starting {PROGRAM}", f"see {log}"))
+            raise OlafError(
+                Problem(
+                    processes.last_words(log) or "exited without output", f"starting {PROGRAM}", f"see {log}"
+                )
+            )
         time.sleep(_POLL_SECONDS)
 
 

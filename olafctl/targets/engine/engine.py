@@ -47,7 +47,8 @@ class PipelineEngine(engine.Engine):
 
     def own_port(self, number: int, twin: int) -> None:
         """Make a port the n-th twin's. Raises OlafError."""
-        self.check(self._pipeline.olaf_engine_own(self._handle, number, twin), f"port {number}")
+        with self._tenancy.inside():
+            self.check(self._pipeline.olaf_engine_own(self._handle, number, twin), f"port {number}")
 
     def link(self, port: int, peer: int, *, rate: int | None, delay: int, queue: int) -> None:
         """Join two engines' ports, which belong to no interface: ``rate`` in bit/s, ``delay`` in ns, at most
@@ -167,7 +168,7 @@ _SIGNATURES: Signatures = (
     ("engine_place", _TEXT, (_POINTER, _NUMBER, _NUMBER, _NUMBER)),
     ("engine_shard_of", _NUMBER, (_POINTER, _NUMBER)),
     ("engine_read_shard", None, (_POINTER, _NUMBER, _WORDS_32, _SIZE, _WORDS)),
-    ("load_open", _TEXT, (_TEXT, _POINTERS)),
+    ("load_open", _TEXT, (_TEXT, _NUMBER, _POINTERS)),
     ("load_close", None, (_POINTER,)),
     ("load_measure", None, (_POINTER, _POINTER, _TEXT, _SIZE, _SIZE, _WORD, _WORD, _WORD, _INT, _WORDS)),
 )

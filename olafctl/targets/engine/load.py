@@ -23,6 +23,10 @@ class Load:
     sent: int
     received: int
     seconds: float
+    refused: int
+    """Lost at the sender: on their way into the engine."""
+    missed: int
+    """Lost at the receiver: they came, and found no room."""
     latencies: Sequence[int]
     """Frames by how long they were under way, in the places of ``load.h``."""
 
@@ -46,17 +50,18 @@ def measure(
     seconds: float,
     window: int,
     rate: float = 0,
+    queues: int = 1,
 ) -> Load:
-    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length), ``rate`` a second (0: as
-    fast as they come back); count at ``receiver``.
+    """Send from ``sender`` for ``seconds``, in turn ``frames`` (all of one length) by ``queues`` of it in
+    turn, ``rate`` a second (0: as fast as they come back); count at ``receiver``.
 
     Raises OlafError when either is not an interface that can be opened.
     """
     if len({len(frame) for frame in frames}) != 1:
         raise OlafError(Problem("frames of different lengths", "load"))
     library = native()
-    result = (ctypes.c_uint64 * (3 + _PLACES))()
-    with _interface(library, sender) as out, _interface(library, receiver) as into:
+    result = (ctypes.c_uint64 * (5 + _PLACES))()
+    with _interface(library, sender, queues) as out, _interface(library, receiver) as into:
         library.olaf_load_measure(
             out,
             into,
@@ -69,14 +74,14 @@ def measure(
             _TIMEOUT_MS,
             result,
         )
-    return Load(result[0], result[1], result[2] / 1e9, result[3:])
+    return Load(result[0], result[1], result[2] / 1e9, result[3], result[4], result[5:])
 
 
 @contextmanager
-def _interface(library: ctypes.CDLL, attachment: Attachment) -> Iterator[ctypes.c_void_p]:
+def _interface(library: ctypes.CDLL, attachment: Attachment, queues: int = 1) -> Iterator[ctypes.c_void_p]:
     port = ctypes.c_void_p()
     name = attachment.path.encode()
-    message = within(attachment.namespace, lambda: library.olaf_load_open(name, ctypes.byref(port)))
+    message = within(attachment.namespace, lambda: library.olaf_load_open(name, queues, ctypes.byref(port)))
     if message is not None:
         raise OlafError(Problem(message.decode(errors="replace"), f"port {attachment.number}"))
     try:

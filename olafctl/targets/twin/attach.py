@@ -24,10 +24,15 @@ _log = logging.getLogger(__name__)
 def wire(engine: PipelineEngine, parts: Sequence[EnginePart], links: Sequence[Link]) -> None:
     """Give ``engine`` the queues and ports of ``parts``, and the links between them. Raises OlafError."""
     engine.wire_twins([part.queue_library for part in parts])
+    own(engine, parts)
+    join(engine, links)
+
+
+def own(engine: PipelineEngine, parts: Sequence[EnginePart]) -> None:
+    """Give each of ``parts`` its ports. Raises OlafError."""
     for twin, part in enumerate(parts):
         for number in part.ports:
             engine.own_port(number, twin)
-    join(engine, links)
 
 
 def join(engine: PipelineEngine, links: Sequence[Link]) -> None:
@@ -65,14 +70,18 @@ def attach(engine: PipelineEngine, port: FrontPort, state: Path) -> None:
         ) from error
 
 
-def start(engine: PipelineEngine, ports: Sequence[FrontPort], state: Path, steered: bool = True) -> None:
-    """Start ``engine`` of the deployment in ``state``. ``steered``: off the processor that receives for its
-    hosts; else its own thread does that, for a fast queue wakes that processor for each frame."""
-    veths = [port.outer for port in ports if port.transport is Transport.VETH]
-    receiver = interfaces.receiver_of(state) if veths and steered else None
-    if veths and not steered:
-        names = [outer.path for outer in veths]
+def receive(ports: Sequence[FrontPort], state: Path) -> None:
+    """Let the engine's own thread receive for the hosts at these: a fast queue would wake another processor
+    for each frame."""
+    if names := [port.outer.path for port in ports if port.transport is Transport.VETH]:
         steering.receive_on(None, interfaces.namespace_of(state), names, state)
+
+
+def start(engine: PipelineEngine, ports: Sequence[FrontPort], state: Path, steered: bool = True) -> None:
+    """Start ``engine`` of the deployment in ``state``; if ``steered``, off the processor that receives for
+    its hosts."""
+    veths = any(port.transport is Transport.VETH for port in ports)
+    receiver = interfaces.receiver_of(state) if veths and steered else None
     own = os.environ.get(ENGINE_CPU)
     processors = {int(own) + lane for lane in range(engine.lanes)} if own else set()
     with steering.only(processors) if processors else steering.off(receiver):

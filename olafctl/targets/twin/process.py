@@ -6,18 +6,19 @@ control socket.
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from olafctl.network.flow_rules import FlowRules
 from olafctl.targets import deployment, privileges, serving_process
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.engine import PipelineEngine
 from olafctl.targets.queue_control import handlers, shard_handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
-from olafctl.targets.twin.attach import attach, start, wire
+from olafctl.targets.twin.attach import attach, own, receive, start, wire
 from olafctl.wire.layouts import CPU_PORT
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.errors import OlafError
@@ -44,17 +45,63 @@ def serving(state: Path) -> Iterator[str]:
         # Before the switches, for it cuts off a replay, which would keep them waiting.
         stack.callback(engine.close)
         wire(engine, recorded.engines, recorded.links)
-        for port in recorded.ports:
-            attach(engine, port, state)
+        ports = stack.enter_context(closing(_Ports(engine, state)))
+        ports.open()
         agent = serve(switches, addresses.of_socket(state.resolve() / GRPC_SOCKET))
         stack.callback(agent.stop)
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
-        answers = {**handlers(engine, queues, recorded.all_ports, devices), **shard_handlers(engine)}
+        answers = {
+            **handlers(engine, queues, ports.all, devices),
+            **shard_handlers(engine, ports.cards),
+            "open": lambda _: ports.open(),
+            "close": lambda request: ports.shut(request["ports"]),
+        }
         control = ControlServer(state / SOCKET, answers, {"replay": _one_replay_at_a_time(engine)})
         stack.callback(control.close)
         start(engine, recorded.ports, state, steered=recorded.target != "software")
         yield agent.address
+
+
+class _Ports:
+    """The front ports of an engine, which come and go while it runs."""
+
+    def __init__(self, engine: PipelineEngine, state: Path) -> None:
+        self._engine, self._state = engine, state
+        self._open: set[int] = set()
+        self.all: list[int] = []
+        """With those of links."""
+        self.cards: dict[str, FlowRules] = {}
+
+    def open(self) -> None:
+        """Open what is written down and not open yet. Raises OlafError."""
+        recorded = deployment.required(self._state)
+        with self._engine.register_sequences:
+            own(self._engine, recorded.engines)
+            new = [port for port in recorded.ports if port.number not in self._open]
+            for port in new:
+                attach(self._engine, port, self._state)
+                self._open.add(port.number)
+                if port.transport is Transport.NIC and self._engine.lanes > 1:
+                    self.cards[str(port.number)] = FlowRules(port.inner)
+            if recorded.target == "software":
+                receive(new, self._state)
+        self.all[:] = recorded.all_ports
+
+    def shut(self, numbers: Iterable[int]) -> None:
+        """Close these, where they are open."""
+        with self._engine.register_sequences:
+            for number in self._open.intersection(numbers):
+                self.all.remove(number)
+                self._engine.remove_port(number)
+                self._open.remove(number)
+                if rules := self.cards.pop(str(number), None):
+                    rules.give({})
+
+    def close(self) -> None:
+        """Leave no rules at cards; the engine closes what is open."""
+        for rules in self.cards.values():
+            rules.give({})
 
 
 def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:

@@ -1,12 +1,16 @@
 """A twin that runs, seen from another process through its control socket."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from functools import partial
 
+from olafctl.targets import deployment
 from olafctl.targets.control import ask, take_over
-from olafctl.targets.interface import TimedFrame, VirtualTime
+from olafctl.targets.interface import Progress, TimedFrame, VirtualTime
 from olafctl.targets.queue_process import RunningProcess
 from olafctl.targets.replay_stream import Session, exchange
+from olafctl.testbed.model import Testbed
+from olafswitch.errors import OlafError
 
 
 class RunningTwin(RunningProcess):
@@ -22,19 +26,21 @@ class RunningTwin(RunningProcess):
         """
         return exchange(take_over(self._socket, "replay"), frames)
 
-    def shards(self) -> Sequence[dict[str, Any]]:
-        """Of each of the engine's threads its queue's counters and its seconds of processor time. Raises
-        OlafError."""
-        return list(ask(self._socket, "shards"))
+    def rewirable(self) -> bool:
+        """Whether its process, which an earlier version may have started, changes ports."""
+        with suppress(OlafError):
+            ask(self._socket, "close", ports=[])
+            return True
+        return False
 
-    def owners(self, indices: Sequence[int]) -> Sequence[int]:
-        """The shards that have these indices. Raises OlafError."""
-        return list(ask(self._socket, "owners", indices=list(indices)))
+    def rewiring(self, testbed: Testbed) -> Sequence[str]:
+        """See :class:`olafctl.targets.interface.Rewirable`."""
+        return deployment.rewiring(self._state, testbed)
 
-    def place(self, first: int, last: int, shard: int) -> None:
-        """Make the indices ``first`` … ``last`` a shard's, with all that waits; nothing is lost or overtaken.
-        Raises OlafError."""
-        ask(self._socket, "place", first=first, last=last, shard=shard)
+    def rewire(self, testbed: Testbed, progress: Progress) -> None:
+        """See :class:`olafctl.targets.interface.Rewirable`."""
+        deployment.rewire(self._state, testbed, progress, partial(ask, self._socket))
+        self.attachments = deployment.required(self._state).attachments
 
     def virtual_time(self) -> VirtualTime:
         """As ``replay``; a session that is refused says so when it is first advanced."""

@@ -97,7 +97,7 @@ def _check_version(text: str, file: Path) -> None:
 def _as_info(info: Any, name: str, chosen: str | None) -> bytes:
     from google.protobuf import json_format
 
-    from olafswitch.p4.p4info.describe import as_text
+    from olafswitch.p4.compiler import as_text
 
     kind = chosen or {".json": "json", ".bin": "binary"}.get(Path(name).suffix, "text")
     if kind == "binary":

@@ -48,8 +48,8 @@ class Losses:
 
 
 class Engine:
-    """One engine. Wire it first, then add ports, then start; other threads may call it until they get
-    OlafError because it is closed."""
+    """One engine. Wire it first, then add ports, then start; ports may come and go while it runs. Other
+    threads may call it until they get OlafError because it is closed."""
 
     def __init__(self, lanes: int = 1) -> None:
         """``lanes`` threads, each with a wiring of its own."""
@@ -72,8 +72,7 @@ class Engine:
 
     def add_interface(self, number: int, name: str) -> None:
         """A network interface as a port. Raises OlafError."""
-        add = self._library.olaf_engine_add_interface
-        self.check(add(self._handle, number, name.encode()), f"port {number}")
+        self._add("interface", number, name.encode())
 
     def add_own_interface(self, number: int, name: str, *, nic: bool = False) -> None:
         """One end of a veth pair, or a network card with all its queues, as a port, by AF_XDP: no one else
@@ -83,26 +82,32 @@ class Engine:
         Where the kernel or this user's rights do not allow AF_XDP, as any interface. Raises OlafError.
         """
         reason = ctypes.create_string_buffer(_MAX_REASON)
-        add = self._library.olaf_engine_add_own_interface
-        self.check(add(self._handle, number, name.encode(), nic, reason, _MAX_REASON), f"port {number}")
+        self._add("own_interface", number, name.encode(), nic, reason, _MAX_REASON)
         if reason.value:
             level = logging.WARNING if nic else logging.DEBUG
             _log.log(level, "port %d: AF_PACKET instead of AF_XDP: %s", number, reason.value.decode())
 
     def add_tap(self, number: int, descriptor: int) -> None:
         """An open TAP device as a port; the engine closes it. Raises OlafError."""
-        self.check(self._library.olaf_engine_add_tap(self._handle, number, descriptor), f"port {number}")
+        self._add("tap", number, descriptor)
 
     def add_socket(self, number: int, listening: socket.socket) -> None:
         """A listening SOCK_SEQPACKET socket as a port; the engine takes it over. Raises OlafError."""
-        add = self._library.olaf_engine_add_seqpacket
-        self.check(add(self._handle, number, listening.detach()), f"port {number}")
+        self._add("seqpacket", number, listening.detach())
 
     def add_pcap(self, number: int, into: Path | None, out: Path | None) -> None:
         """pcap files as a port: frames to read, frames written. Raises OlafError."""
-        add = self._library.olaf_engine_add_pcap
-        names = [b"" if path is None else str(path).encode() for path in (into, out)]
-        self.check(add(self._handle, number, *names), f"port {number}")
+        self._add("pcap", number, *(b"" if path is None else str(path).encode() for path in (into, out)))
+
+    def _add(self, kind: str, number: int, *given: Any) -> None:
+        with self._tenancy.inside():
+            add = getattr(self._library, f"olaf_engine_add_{kind}")
+            self.check(add(self._handle, number, *given), f"port {number}")
+
+    def remove_port(self, number: int) -> None:
+        """Close a port, if it is there, while frames pass at the others."""
+        with self._tenancy.inside():
+            self._library.olaf_engine_remove_port(self._handle, number)
 
     def start(self) -> None:
         """Begin to move frames, and to hand packet-ins to their receivers."""
@@ -198,6 +203,7 @@ _SIGNATURES: Signatures = (
     ("engine_add_tap", _TEXT, (_POINTER, _NUMBER, _INT)),
     ("engine_add_seqpacket", _TEXT, (_POINTER, _NUMBER, _INT)),
     ("engine_add_pcap", _TEXT, (_POINTER, _NUMBER, _TEXT, _TEXT)),
+    ("engine_remove_port", None, (_POINTER, _NUMBER)),
     ("engine_start", None, (_POINTER,)),
     ("engine_stop", None, (_POINTER,)),
     ("engine_set_switch", None, (_POINTER, _NUMBER, _POINTER, ctypes.POINTER(_POINTER))),

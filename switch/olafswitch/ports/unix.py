@@ -45,9 +45,12 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 def is_own(peer: socket.socket) -> bool:
     """Whether the process at the other end of a connection is this user's, or root's."""
-    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, user, _ = _CREDENTIALS.unpack(credentials)
-    return user in (0, os.geteuid())
+    return _credentials(peer)[1] in (0, os.geteuid())
+
+
+def process_of(peer: socket.socket) -> int:
+    """The process at the other end of a connection."""
+    return _credentials(peer)[0]
 
 
 def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
@@ -72,3 +75,10 @@ def _answers(path: Path, kind: socket.SocketKind) -> bool:
     except OSError:
         return False
     return True
+
+
+def _credentials(peer: socket.socket) -> tuple[int, int]:
+    """The process, and its user."""
+    found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(found)
+    return process, user

@@ -37,7 +37,7 @@ const char *olaf_engine_wire_twins(Engine *engine, unsigned cpu, unsigned queue,
     });
 }
 
-// Before the engine starts, as long as nothing arrives: the port is the twin's at `place`.
+// As long as nothing arrives there: the port is the twin's at `place`.
 const char *olaf_engine_own(Engine *engine, unsigned port, unsigned place) {
     return attempt(
         [&] { engine->act([&](Wiring &wiring) { dynamic_cast<Network &>(wiring).own(port, place); }); });

@@ -23,7 +23,7 @@ class Counter final : public Sink {
 
 }  // namespace
 
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
+LoadResult measure(Queues &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
                    uint64_t window, uint64_t gap_ns, int patience_ms) {
     LoadResult result;
     Counter arrived;
@@ -35,10 +35,11 @@ LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds,
         for (; under_way < window && now - begin < duration_ns && result.sent * gap_ns <= now - begin;
              under_way++, result.sent++) {
             const std::string &frame = frames[result.sent % kinds];
-            out.send(reinterpret_cast<const uint8_t *>(frame.data()), frame.size());
+            Port &queue = *out[result.sent % kinds % out.size()];
+            queue.send(reinterpret_cast<const uint8_t *>(frame.data()), frame.size());
             sent_at[result.sent % window] = now;
         }
-        out.flush();
+        for (auto &queue : out) queue->flush();
         // Between two frames it does not sleep: that would take longer than they are apart.
         pollfd wanted{in.fd(), POLLIN, 0};
         if (poll(&wanted, 1, gap_ns ? 0 : patience_ms) == 0) {
@@ -54,6 +55,9 @@ LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds,
         result.nanoseconds = moved - begin;
     }
     result.received = arrived.count;
+    for (auto &queue : out) result.refused += queue->stats.tx_dropped;
+    in.count_losses();
+    result.missed = in.stats.rx_dropped;
     return result;
 }
 
@@ -64,28 +68,30 @@ using namespace olaf;
 extern "C" {
 
 // Two interfaces for olaf_load_measure, each the other end of an engine's own.
-const char *olaf_load_open(const char *interface, Port **port) {
+const char *olaf_load_open(const char *interface, unsigned queues, Queues **port) {
     return attempt([&] {
         std::string reason;
-        *port = open_own_interface(interface, reason).front().release();
+        *port = new Queues(open_own_interface(interface, reason, false, queues));
     });
 }
 
-void olaf_load_close(Port *port) { delete port; }
+void olaf_load_close(Queues *port) { delete port; }
 
-// `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns, and then
-// Latencies' counts.
-void olaf_load_measure(Port *out, Port *in, const char *frames, size_t kinds, size_t length,
+// `frames` are `kinds` frames of `length` bytes each; `result` is sent, received, ns, refused, missed, and
+// then Latencies' counts. `in` has one queue.
+void olaf_load_measure(Queues *out, Queues *in, const char *frames, size_t kinds, size_t length,
                        uint64_t duration_ns, uint64_t window, uint64_t gap_ns, int patience_ms,
                        uint64_t *result) {
     std::vector<std::string> separate;
     for (size_t i = 0; i < kinds; i++) separate.emplace_back(frames + i * length, length);
     LoadResult measured =
-        measure(*out, *in, separate.data(), kinds, duration_ns, window, gap_ns, patience_ms);
+        measure(*out, *in->front(), separate.data(), kinds, duration_ns, window, gap_ns, patience_ms);
     result[0] = measured.sent;
     result[1] = measured.received;
     result[2] = measured.nanoseconds;
-    std::copy(measured.latencies.counts.begin(), measured.latencies.counts.end(), result + 3);
+    result[3] = measured.refused;
+    result[4] = measured.missed;
+    std::copy(measured.latencies.counts.begin(), measured.latencies.counts.end(), result + 5);
 }
 
 }  // extern "C"

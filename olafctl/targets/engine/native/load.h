@@ -21,13 +21,15 @@ struct LoadResult {
     uint64_t sent = 0;
     uint64_t received = 0;
     uint64_t nanoseconds = 0;  // from the first frame sent to the last received
+    uint64_t refused = 0;      // of those sent, on their way into the engine
+    uint64_t missed = 0;       // came, and found no room
     Latencies latencies;
 };
 
-// Sends frames (in turn those of `frames`) by `out` for `duration_ns`, one each `gap_ns` and never more than
-// `window` under way, and counts what arrives at `in`, in the order in which it was sent. What has not
-// arrived after `patience_ms` without any arrival is taken for lost.
-LoadResult measure(Port &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
+// Sends frames (in turn those of `frames`) by the queues of `out`, in turn, for `duration_ns`, one each
+// `gap_ns` and never more than `window` under way, and counts what arrives at `in`, as if in the order in
+// which it was sent. What has not arrived after `patience_ms` without any arrival is taken for lost.
+LoadResult measure(Queues &out, Port &in, const std::string *frames, size_t kinds, uint64_t duration_ns,
                    uint64_t window, uint64_t gap_ns, int patience_ms);
 
 }  // namespace olaf

@@ -44,6 +44,8 @@ const char *olaf_engine_add_pcap(Engine *engine, unsigned number, const char *in
     return attempt([&] { engine->add_port(number, alone(open_pcap(in, out))); });
 }
 
+void olaf_engine_remove_port(Engine *engine, unsigned number) { engine->remove_port(number); }
+
 void olaf_engine_start(Engine *engine) { engine->start(); }
 void olaf_engine_stop(Engine *engine) { engine->stop(); }
 

@@ -84,7 +84,7 @@ struct Engine::Attached final : Sink {
 
     Lane &lane;  // that receives
     const unsigned number;
-    const std::unique_ptr<Port> port;
+    std::unique_ptr<Port> port;  // none of one that was removed
     const bool shared;
     std::mutex use;
     bool watched = false;
@@ -125,6 +125,23 @@ void Engine::add_port(unsigned number, std::vector<std::unique_ptr<Port>> queues
         attached.push_back(
             std::make_unique<Attached>(*lanes_.at(attached.size()), number, std::move(queue), shared));
     watch_all();
+}
+
+void Engine::remove_port(unsigned number) {
+    std::vector<std::unique_ptr<Port>> closing;  // takes long, and needs no turn
+    AllTurns turns(*this);
+    auto found = ports_.find(number);
+    if (found == ports_.end()) return;
+    for (auto &lane : lanes_) {
+        flush(lane->number);
+        lane->last = nullptr;
+    }
+    for (auto &attached : found->second) {
+        epoll_ctl(attached->lane.epoll, EPOLL_CTL_DEL, attached->port->fd(), nullptr);
+        closing.push_back(std::move(attached->port));
+        removed_.push_back(std::move(attached));
+    }
+    ports_.erase(found);
 }
 
 void Engine::watch(Attached &attached) {
@@ -257,6 +274,7 @@ void Engine::settle_all() {
 }
 
 void Engine::receive(Attached &attached) {
+    if (!attached.port) return;
     attached.lane.arrived = now();
     try {
         auto turn = attached.turn();

@@ -64,6 +64,7 @@ class Engine {
     void wire(std::unique_ptr<Wiring> wiring, unsigned lane = 0);
     // One port, or its queues: lane n has the n-th, and those without share.
     void add_port(unsigned number, std::vector<std::unique_ptr<Port>> queues);
+    void remove_port(unsigned number);  // what is at other ports passes meanwhile
     void start();
     void stop();
 
@@ -109,6 +110,7 @@ class Engine {
 
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::map<unsigned, std::vector<std::unique_ptr<Attached>>> ports_;
+    std::vector<std::unique_ptr<Attached>> removed_;  // without their ports: events may still name them
     std::atomic<bool> stopping_{false};
     std::atomic<bool> exclusive_{false};
     uint64_t began_;

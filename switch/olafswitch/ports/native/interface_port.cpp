@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "descriptor.h"
 #include "failure.h"
 #include "patience.h"
 #include "ports.h"
@@ -52,34 +53,25 @@ class InterfacePort final : public Port {
     InterfacePort(const std::string &name, int fanout) : name_(name), rx_(BATCH), tx_(BATCH) {
         unsigned index = if_nametoindex(name.c_str());
         if (index == 0) fail("interface " + name);
-        fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        checked(fd_, "a packet socket on " + name);
-        try {
-            configure();
-            sockaddr_ll address{};
-            address.sll_family = AF_PACKET;
-            address.sll_protocol = htons(ETH_P_ALL);
-            address.sll_ifindex = int(index);
-            checked(bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof address), "binding to " + name);
-            packet_mreq all{int(index), PACKET_MR_PROMISC, 0, {}};
-            option(SOL_PACKET, PACKET_ADD_MEMBERSHIP, all);
-            if (fanout != ALONE) share_flows(fanout);
-        } catch (...) {
-            close(fd_);
-            throw;
-        }
+        configure();
+        sockaddr_ll address{};
+        address.sll_family = AF_PACKET;
+        address.sll_protocol = htons(ETH_P_ALL);
+        address.sll_ifindex = int(index);
+        checked(bind(fd(), reinterpret_cast<sockaddr *>(&address), sizeof address), "binding to " + name);
+        packet_mreq all{int(index), PACKET_MR_PROMISC, 0, {}};
+        option(SOL_PACKET, PACKET_ADD_MEMBERSHIP, all);
+        if (fanout != ALONE) share_flows(fanout);
         prepare();
     }
 
-    ~InterfacePort() override { close(fd_); }
-
-    int fd() const override { return fd_; }
+    int fd() const override { return socket_.fd(); }
 
     // What the other queues of the interface are opened with.
     int fanout() const {
         int found = 0;
         socklen_t size = sizeof found;
-        checked(getsockopt(fd_, SOL_PACKET, PACKET_FANOUT, &found, &size), "sharing " + name_);
+        checked(getsockopt(fd(), SOL_PACKET, PACKET_FANOUT, &found, &size), "sharing " + name_);
         return found & 0xFFFF;
     }
 
@@ -88,7 +80,7 @@ class InterfacePort final : public Port {
             slot.message.msg_hdr.msg_controllen = sizeof slot.control;
             rx_messages_[size_t(&slot - rx_.data())] = slot.message;
         }
-        int count = recvmmsg(fd_, rx_messages_.data(), BATCH, MSG_DONTWAIT, nullptr);
+        int count = recvmmsg(fd(), rx_messages_.data(), BATCH, MSG_DONTWAIT, nullptr);
         for (int i = 0; i < count; i++) take(sink, rx_[size_t(i)], rx_messages_[size_t(i)]);
     }
 
@@ -108,7 +100,7 @@ class InterfacePort final : public Port {
         size_t next = 0;
         bool told_down = false;  // the first time it may be of a link that is up again
         while (next < queued_) {
-            int sent = sendmmsg(fd_, &tx_messages_[next], unsigned(queued_ - next), 0);
+            int sent = sendmmsg(fd(), &tx_messages_[next], unsigned(queued_ - next), 0);
             if (sent > 0) {
                 patience_.taken(sent);
                 for (size_t end = next + size_t(sent); next < end; next++) {
@@ -129,7 +121,7 @@ class InterfacePort final : public Port {
     void count_losses() override {
         tpacket_stats lost;
         socklen_t size = sizeof lost;
-        if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0)
+        if (getsockopt(fd(), SOL_PACKET, PACKET_STATISTICS, &lost, &size) == 0)
             stats.rx_dropped += lost.tp_drops;
     }
 
@@ -145,7 +137,7 @@ class InterfacePort final : public Port {
     };
 
     template <typename Value> void option(int level, int which, const Value &value) {
-        checked(setsockopt(fd_, level, which, &value, sizeof value),
+        checked(setsockopt(fd(), level, which, &value, sizeof value),
                 "configuring the packet socket on " + name_);
     }
 
@@ -154,9 +146,9 @@ class InterfacePort final : public Port {
         option(SOL_PACKET, PACKET_AUXDATA, 1);
         option(SOL_PACKET, PACKET_VNET_HDR, 1);
         int size = 32 << 20;
-        if (setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
+        if (setsockopt(fd(), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
             option(SOL_SOCKET, SO_RCVBUF, size);
-        if (setsockopt(fd_, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0)
+        if (setsockopt(fd(), SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0)
             option(SOL_SOCKET, SO_SNDBUF, size);
     }
 
@@ -220,12 +212,13 @@ class InterfacePort final : public Port {
     }
 
     bool can_send_soon() const {
-        pollfd wanted{fd_, POLLOUT, 0};
+        pollfd wanted{fd(), POLLOUT, 0};
         return poll(&wanted, 1, SEND_TIMEOUT_MS) > 0 && wanted.revents & POLLOUT;
     }
 
     std::string name_;
-    int fd_ = -1;
+    Descriptor socket_{checked(socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
+                               "a packet socket on " + name_)};
     std::vector<Slot> rx_, tx_;
     std::array<mmsghdr, BATCH> rx_messages_{}, tx_messages_{};
     size_t queued_ = 0;

@@ -11,6 +11,7 @@
 #include <array>
 #include <vector>
 
+#include "descriptor.h"
 #include "failure.h"
 #include "ports.h"
 
@@ -28,25 +29,23 @@ void widen(int fd) {
 class SeqpacketPort final : public Port {
   public:
     explicit SeqpacketPort(int listening) : listening_(listening) {
-        epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll");
-        checked(fcntl(listening_, F_SETFL, fcntl(listening_, F_GETFL) | O_NONBLOCK), "a listening socket");
-        watch(listening_);
+        checked(fcntl(listening_.fd(), F_SETFL, fcntl(listening_.fd(), F_GETFL) | O_NONBLOCK),
+                "a listening socket");
+        watch(listening_.fd());
     }
 
     ~SeqpacketPort() override {
         for (int host : hosts_) close(host);
-        close(listening_);
-        close(epoll_);
     }
 
-    int fd() const override { return epoll_; }
+    int fd() const override { return epoll_.fd(); }
 
     void receive(Sink &sink) override {
         std::array<epoll_event, EVENTS> events;
-        int count = epoll_wait(epoll_, events.data(), EVENTS, 0);
+        int count = epoll_wait(fd(), events.data(), EVENTS, 0);
         for (int i = 0; i < count; i++) {
             int fd = events[size_t(i)].data.fd;
-            if (fd == listening_) {
+            if (fd == listening_.fd()) {
                 admit();
             } else {
                 drain(fd, sink);
@@ -77,11 +76,12 @@ class SeqpacketPort final : public Port {
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.fd = fd;
-        checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event), "epoll");
+        checked(epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, fd, &event), "epoll");
     }
 
     void admit() {
-        for (int host; (host = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+        for (int host;
+             (host = accept4(listening_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
             widen(host);
             watch(host);
             hosts_.push_back(host);
@@ -113,13 +113,13 @@ class SeqpacketPort final : public Port {
     // A process being forked may hold the socket a little longer, and epoll tells of it as long as anyone
     // does.
     void dismiss(int host) {
-        epoll_ctl(epoll_, EPOLL_CTL_DEL, host, nullptr);
+        epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, host, nullptr);
         hosts_.erase(std::find(hosts_.begin(), hosts_.end(), host));
         close(host);
     }
 
-    int listening_;
-    int epoll_;
+    Descriptor listening_;
+    Descriptor epoll_{checked(epoll_create1(EPOLL_CLOEXEC), "epoll")};
     bool admitted_ = false;
     std::vector<int> hosts_;
     std::array<uint8_t, MAX_FRAME> frame_;

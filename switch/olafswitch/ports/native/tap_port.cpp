@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 
+#include "descriptor.h"
 #include "failure.h"
 #include "ports.h"
 
@@ -12,14 +13,13 @@ namespace {
 
 class TapPort final : public Port {
   public:
-    explicit TapPort(int fd) : fd_(fd) {}
-    ~TapPort() override { close(fd_); }
+    explicit TapPort(int fd) : tap_(fd) {}
 
-    int fd() const override { return fd_; }
+    int fd() const override { return tap_.fd(); }
 
     void receive(Sink &sink) override {
         for (size_t i = 0; i < BATCH; i++) {
-            ssize_t length = read(fd_, frame_.data(), frame_.size());
+            ssize_t length = read(fd(), frame_.data(), frame_.size());
             if (length <= 0) {
                 broken = length < 0 && errno != EAGAIN && errno != EINTR && errno != EIO;
                 return;
@@ -33,7 +33,7 @@ class TapPort final : public Port {
     }
 
     void send(const uint8_t *frame, size_t length) override {
-        if (write(fd_, frame, length) < 0) {
+        if (write(fd(), frame, length) < 0) {
             stats.tx_dropped++;
             return;
         }
@@ -42,7 +42,7 @@ class TapPort final : public Port {
     }
 
   private:
-    int fd_;
+    Descriptor tap_;
     std::array<uint8_t, MAX_FRAME + 1> frame_;  // one more byte shows a frame that is too long
 };
 

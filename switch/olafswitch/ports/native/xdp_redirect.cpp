@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "descriptor.h"
 #include "failure.h"
 
 namespace olaf {
@@ -64,9 +63,7 @@ int load(int map, const std::string &what) {
     return bpf(BPF_PROG_LOAD, wanted, what);
 }
 
-}  // namespace
-
-XdpRedirect::XdpRedirect(const std::string &interface, const std::vector<int> &sockets, bool driver) {
+int attach(const std::string &interface, const std::vector<int> &sockets, bool driver) {
     std::string what = "an XDP program on " + interface;
     Descriptor map(new_map(sockets.size(), what));
     for (size_t queue = 0; queue < sockets.size(); queue++)
@@ -78,11 +75,15 @@ XdpRedirect::XdpRedirect(const std::string &interface, const std::vector<int> &s
     wanted.link_create.attach_type = BPF_XDP;
     // Not the driver's own mode for a veth: that has room for 256 frames only, and takes no jumbo MTU.
     wanted.link_create.flags = XDP_FLAGS_DRV_MODE;
-    if (driver && (link_ = int(syscall(SYS_bpf, BPF_LINK_CREATE, &wanted, sizeof wanted))) >= 0) return;
+    if (driver)
+        if (int link = int(syscall(SYS_bpf, BPF_LINK_CREATE, &wanted, sizeof wanted)); link >= 0) return link;
     wanted.link_create.flags = XDP_FLAGS_SKB_MODE;
-    link_ = bpf(BPF_LINK_CREATE, wanted, what);
+    return bpf(BPF_LINK_CREATE, wanted, what);
 }
 
-XdpRedirect::~XdpRedirect() { close(link_); }
+}  // namespace
+
+XdpRedirect::XdpRedirect(const std::string &interface, const std::vector<int> &sockets, bool driver)
+    : link_(attach(interface, sockets, driver)) {}
 
 }  // namespace olaf

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "descriptor.h"
+
 namespace olaf {
 
 // As long as it lives; the kernel takes the program away with the process, however that ends.
@@ -10,12 +12,9 @@ class XdpRedirect {
   public:
     // `sockets` by queue; `driver`: in its own way, if it has one. Throws std::runtime_error.
     XdpRedirect(const std::string &interface, const std::vector<int> &sockets, bool driver);
-    ~XdpRedirect();
-    XdpRedirect(const XdpRedirect &) = delete;
-    XdpRedirect &operator=(const XdpRedirect &) = delete;
 
   private:
-    int link_;
+    Descriptor link_;
 };
 
 }  // namespace olaf

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "failure.h"
 
@@ -20,6 +19,17 @@ constexpr timespec BETWEEN_ATTEMPTS{0, 2000000};
 
 template <typename Value> void option(int fd, int which, const Value &value, const std::string &what) {
     checked(setsockopt(fd, SOL_XDP, which, &value, sizeof value), what);
+}
+
+int new_socket(const std::string &what) {
+    return checked(socket(AF_XDP, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), what);
+}
+
+xdp_mmap_offsets offsets_of(int fd, const std::string &what) {
+    xdp_mmap_offsets offsets;
+    socklen_t size = sizeof offsets;
+    checked(getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size), what);
+    return offsets;
 }
 
 void bind_to(int fd, const std::string &interface, uint32_t queue, unsigned flags, int beside,
@@ -39,52 +49,35 @@ void bind_to(int fd, const std::string &interface, uint32_t queue, unsigned flag
 
 }  // namespace
 
-template <typename Item> XdpRing<Item>::XdpRing(int fd, const xdp_ring_offset &offsets, uint32_t size,
-                                                uint64_t which, const std::string &what)
-    : bytes_(offsets.desc + size * sizeof(Item)), size_(size) {
-    mapped_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, off_t(which));
-    if (mapped_ == MAP_FAILED) fail(what);
-    auto *start = static_cast<uint8_t *>(mapped_);
-    producer_ = reinterpret_cast<uint32_t *>(start + offsets.producer);
-    consumer_ = reinterpret_cast<uint32_t *>(start + offsets.consumer);
-    items_ = reinterpret_cast<Item *>(start + offsets.desc);
+Mapping::Mapping(size_t bytes, int flags, int fd, uint64_t which, const std::string &what)
+    : bytes_(bytes), start_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, off_t(which))) {
+    if (start_ == MAP_FAILED) fail(what);
 }
 
-template <typename Item> XdpRing<Item>::~XdpRing() { munmap(mapped_, bytes_); }
+Mapping::~Mapping() { munmap(start_, bytes_); }
+
+template <typename Item> XdpRing<Item>::XdpRing(int fd, const xdp_ring_offset &offsets, uint32_t size,
+                                                uint64_t which, const std::string &what)
+    : mapped_(offsets.desc + size * sizeof(Item), MAP_SHARED | MAP_POPULATE, fd, which, what), size_(size) {
+    producer_ = reinterpret_cast<uint32_t *>(mapped_.start() + offsets.producer);
+    consumer_ = reinterpret_cast<uint32_t *>(mapped_.start() + offsets.consumer);
+    items_ = reinterpret_cast<Item *>(mapped_.start() + offsets.desc);
+}
 
 template class XdpRing<xdp_desc>;
 template class XdpRing<uint64_t>;
 
-XdpMemory::XdpMemory(const std::string &what) {
-    fd_ = checked(socket(AF_XDP, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), what);
-    try {
-        prepare(what);
-    } catch (...) {
-        if (frames_) munmap(frames_, BYTES);
-        close(fd_);
-        throw;
-    }
-}
-
-XdpMemory::~XdpMemory() {
-    close(fd_);
-    munmap(frames_, BYTES);
-}
-
-void XdpMemory::prepare(const std::string &what) {
-    void *mapped = mmap(nullptr, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) fail(what);
-    frames_ = static_cast<uint8_t *>(mapped);
+XdpMemory::XdpMemory(const std::string &what)
+    : socket_(new_socket(what)), frames_(BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, what) {
     xdp_umem_reg memory{};
-    memory.addr = reinterpret_cast<uint64_t>(frames_);
+    memory.addr = reinterpret_cast<uint64_t>(frames_.start());
     memory.len = BYTES;
     memory.chunk_size = CHUNK;
-    option(fd_, XDP_UMEM_REG, memory, what);
-    option(fd_, XDP_UMEM_FILL_RING, PLACES, what);
-    option(fd_, XDP_RX_RING, PLACES, what);
-    option(fd_, XDP_UMEM_COMPLETION_RING, SENT, what);
-    socklen_t size = sizeof offsets_;
-    checked(getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &offsets_, &size), what);
+    option(fd(), XDP_UMEM_REG, memory, what);
+    option(fd(), XDP_UMEM_FILL_RING, PLACES, what);
+    option(fd(), XDP_RX_RING, PLACES, what);
+    option(fd(), XDP_UMEM_COMPLETION_RING, SENT, what);
+    offsets_ = offsets_of(fd(), what);
 }
 
 XdpSocket::XdpSocket(const std::string &interface, uint32_t queue, bool copy)
@@ -99,19 +92,10 @@ XdpSocket::XdpSocket(const std::string &interface, uint32_t queue, bool copy)
     bind_to(fd(), interface, queue, SEVERAL_CHUNKS | (copy ? XDP_COPY : 0), 0, what_);
 }
 
-XdpSender::Socket::Socket(const std::string &what)
-    : fd(checked(socket(AF_XDP, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), what)) {
-    try {
-        option(fd, XDP_TX_RING, XdpMemory::SENT, what);
-        socklen_t size = sizeof offsets;
-        checked(getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &size), what);
-    } catch (...) {
-        close(fd);
-        throw;
-    }
+XdpSender::Socket::Socket(const std::string &what) : fd(new_socket(what)) {
+    option(fd.fd(), XDP_TX_RING, XdpMemory::SENT, what);
+    offsets = offsets_of(fd.fd(), what);
 }
-
-XdpSender::Socket::~Socket() { close(fd); }
 
 XdpSender::XdpSender(const std::string &interface, uint32_t queue, const XdpSocket &beside)
     : what_("an XDP socket to send by on " + interface),

@@ -8,15 +8,28 @@
 #include <cstdint>
 #include <string>
 
+#include "descriptor.h"
+
 namespace olaf {
+
+// Memory that is given back.
+class Mapping {
+  public:
+    Mapping(size_t bytes, int flags, int fd, uint64_t which, const std::string &what);
+    ~Mapping();
+    Mapping(const Mapping &) = delete;
+    Mapping &operator=(const Mapping &) = delete;
+    uint8_t *start() const { return static_cast<uint8_t *>(start_); }
+
+  private:
+    size_t bytes_;
+    void *start_;
+};
 
 // One ring: one side advances the producer's index, the other the consumer's; both count on and on.
 template <typename Item> class XdpRing {
   public:
     XdpRing(int fd, const xdp_ring_offset &offsets, uint32_t size, uint64_t which, const std::string &what);
-    ~XdpRing();
-    XdpRing(const XdpRing &) = delete;
-    XdpRing &operator=(const XdpRing &) = delete;
 
     Item &at(uint32_t index) const { return items_[index & (size_ - 1)]; }
     uint32_t produced() const { return std::atomic_ref(*producer_).load(std::memory_order_acquire); }
@@ -25,8 +38,7 @@ template <typename Item> class XdpRing {
     void consume_to(uint32_t index) { std::atomic_ref(*consumer_).store(index, std::memory_order_release); }
 
   private:
-    void *mapped_;
-    size_t bytes_;
+    Mapping mapped_;
     uint32_t size_;
     uint32_t *producer_, *consumer_;
     Item *items_;
@@ -44,21 +56,16 @@ class XdpMemory {
     static constexpr uint32_t PLACES = 8192;
 
     explicit XdpMemory(const std::string &what);  // throws std::runtime_error
-    ~XdpMemory();
-    XdpMemory(const XdpMemory &) = delete;
-    XdpMemory &operator=(const XdpMemory &) = delete;
 
-    int fd() const { return fd_; }
-    uint8_t *at(uint64_t address) const { return frames_ + address; }
+    int fd() const { return socket_.fd(); }
+    uint8_t *at(uint64_t address) const { return frames_.start() + address; }
     const xdp_mmap_offsets &offsets() const { return offsets_; }
 
   private:
     static constexpr size_t BYTES = size_t(CHUNK) * (RECEIVED + SENT);
 
-    void prepare(const std::string &what);
-
-    int fd_;
-    uint8_t *frames_ = nullptr;
+    Descriptor socket_;
+    Mapping frames_;
     xdp_mmap_offsets offsets_{};
 };
 
@@ -86,15 +93,12 @@ class XdpSender {
   public:
     XdpSender(const std::string &interface, uint32_t queue, const XdpSocket &beside);  // likewise
 
-    int fd() const { return socket_.fd; }
+    int fd() const { return socket_.fd.fd(); }
 
   private:
     struct Socket {
         explicit Socket(const std::string &what);
-        ~Socket();
-        Socket(const Socket &) = delete;
-        Socket &operator=(const Socket &) = delete;
-        int fd;
+        Descriptor fd;
         xdp_mmap_offsets offsets{};
     };
 
