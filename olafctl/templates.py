@@ -2,15 +2,18 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from olafctl import paths
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 @cache
-def _environment(folder: Path) -> Environment:
+def _environment(folder: Path) -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     # What is rendered is P4 and Verilog, never HTML.
     return Environment(
         loader=FileSystemLoader(folder),

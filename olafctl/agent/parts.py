@@ -18,19 +18,31 @@ import psutil
 
 from olafctl import __version__, quantities
 from olafctl.control import logs
+from olafctl.control.hosts import deployed
+from olafctl.control.hosts.network import Network, placed
 from olafctl.control.locks import CHANGE, held
 from olafctl.control.status import processes_of
 from olafctl.control.store import Record, Role, Store
-from olafctl.control.wanted import Wanted, check_startable, ports_lost, prepare, reusable, start, target_of
+from olafctl.control.wanted import (
+    Wanted,
+    check_startable,
+    ports_lost,
+    prepare,
+    reusable,
+    rewire,
+    rewiring,
+    start,
+    target_of,
+)
 from olafctl.machines.calls import READS
-from olafctl.network import nic
+from olafctl.network import interfaces, nic
 from olafctl.targets import deployment, processes, registry, testbeds
 from olafctl.targets.control import ask
 from olafctl.targets.interface import Progress, Running
 from olafctl.targets.queue_process import SOCKET
+from olafctl.testbed.ends import interface_of
 from olafctl.testbed.machines import share
 from olafctl.testbed.model import Testbed
-from olafctl.testbed.ports import interface_of
 from olafctl.wire.layouts import BEAT_BYTES
 from olafswitch import cache, paths
 from olafswitch.errors import BadInput, MissingTool, OlafError, Problem
@@ -80,6 +92,13 @@ class Part:
         build = prepare(self._share(testbed, machine), self.folder, progress).build
         return {"key": build.key, "fresh": build.fresh}
 
+    def foresee(self, testbed: str, machine: str) -> list[str] | None:
+        """How the front ports of what runs would change, as lines of a diff; None where its engines would
+        start again. Raises OlafError."""
+        wanted = prepare(self._share(testbed, machine), self.folder, lambda _: None)
+        running = reusable(wanted, Store(self.folder), partial(share, machine=machine))
+        return None if running is None else list(rewiring(wanted, running))
+
     def start(self, testbed: str, machine: str, progress: Progress) -> Json:
         """Bring it up in place of what runs; what fits is left as it is. Raises OlafError."""
         bed = self._share(testbed, machine)
@@ -88,18 +107,26 @@ class Part:
             wanted = prepare(bed, self.folder, progress)
             store = Store(self.folder)
             running = reusable(wanted, store, partial(share, machine=machine))
-            if running is None:
+            if running is None or rewiring(wanted, running):
                 check_startable(wanted.target, bed, self.folder)
-                store.put(Role.WANTED, self._record(wanted))
+            store.put(Role.WANTED, self._record(wanted))
+            if running is None:
                 progress("starting")
                 running = start(wanted, progress)
-                store.confirm()
+            else:
+                rewire(wanted, running, progress)
+            store.confirm()
             return self._described(running)
 
     def find(self) -> Json | None:
         """What runs, and how its processes are; None where nothing was ever started."""
         running = self.running()
         return None if running is None and not self.folder.exists() else self._described(running)
+
+    def deployed(self) -> Json | None:
+        """The whole testbed that this is a share of; None where nothing was ever started."""
+        record = Store(self.folder).record(Role.RUNNING)
+        return None if record is None else {"testbed": record.testbed}
 
     def running(self) -> Running | None:
         """What runs, if it answers."""
@@ -118,6 +145,23 @@ class Part:
             for name in registry.names():
                 registry.get(name).stop(self.folder)
             shutil.rmtree(self.folder)
+
+    def hosts(self, network: Json | None, dry: bool) -> Json:
+        """Make those hosts of ``network`` that are behind ports here, or take all away: what changed, or
+        (``dry``) would, as lines of a diff, and the names of those that are here. Raises OlafError."""
+        if network is None:
+            changed = deployed.nothing(self.folder) if dry else deployed.take_away(self.folder)
+            return {"lines": list(changed.lines()), "names": []}
+        if (running := self.running()) is None:
+            raise OlafError(Problem("does not run here", self.name, "olafctl deploy TESTBED"))
+        here = placed(Network.from_json(network), running.attachments)
+        with held(self.folder, CHANGE):
+            changed = (deployed.changes if dry else deployed.bring)(self.folder, here)
+        return {"lines": list(changed.lines()), "names": [stack.name for stack in here.stacks]}
+
+    def pause(self, paused: bool) -> None:
+        """Begin or end the pause of the hosts. Raises OlafError."""
+        (deployed.pause if paused else deployed.connect)(self.folder)
 
     def ask(self, request: Json, *, reads: bool) -> Any:
         """The answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
@@ -174,14 +218,16 @@ class Part:
     def _described(self, running: Running | None) -> Json:
         """``devices``, each with its pipeline's digests; ``queues`` by the names that the process knows;
         ``attachments``; how its processes are."""
-        devices = [
-            {
-                "device_id": each.device_id,
-                "p4info": cache.digest([each.p4info]),
-                "config": cache.digest([each.config]),
-            }
-            for each in (running.devices if running else ())
-        ]
+        devices: list[Json] = []
+        with suppress(FileNotFoundError):  # a start was interrupted: the next one copies them again
+            devices = [
+                {
+                    "device_id": each.device_id,
+                    "p4info": cache.digest([each.p4info]),
+                    "config": cache.digest([each.config]),
+                }
+                for each in (running.devices if running else ())
+            ]
         recorded = deployment.load(self.folder)
         return {
             "alive": running is not None and running.alive(),
@@ -193,8 +239,11 @@ class Part:
             ],
             "stopped": list(processes.stopped(self.folder)),
             "died": list(processes.died(self.folder)),
+            "last_words": dict(processes.words_of_dead(self.folder)),
             "processes": processes_of(self.folder),
             "target": recorded.target if recorded else None,
+            "hosts": deployed.show(self.folder),
+            "absent": [f"host {stack.name} {stack.ip}" for stack in deployed.missing(self.folder)],
         }
 
 
@@ -209,6 +258,7 @@ def about() -> Json:
         "version": __version__,
         "deployments": list(islice(known(), 1000)),
         "processors": psutil.cpu_count(),
+        "no_hosts": interfaces.why_not(),
     }
 
 

@@ -1,15 +1,21 @@
 """P4Runtime of a device here, forwarded as it is."""
 
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import grpc
 
+from olafctl.targets.interface import Device
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime import address as addresses
-from olafswitch.p4runtime.protocol import Malformed, p4runtime_pb2, parse
+from olafswitch.p4runtime.address import Access
+from olafswitch.p4runtime.protocol import METHODS, SERVICE, Malformed, p4runtime_pb2, parse
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -20,18 +26,26 @@ _OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
+_PROGRAMS = 16
+"""Calls at once of a program here."""
 _ENDLESS = 1e6
 """Seconds: gRPC says of a call without a deadline that it has centuries left."""
 
 
-def forwarded(address: str, method: str, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-    """The answers of the device at ``address``; the call fails as the device's does."""
-    name, folder = addresses.short(address)
-    channel = grpc.insecure_channel(name, _OPTIONS)
+def forwarded(
+    address: str, method: str, requests: Iterator[bytes], context: Any, access: Access | None = None
+) -> Iterator[bytes]:
+    """The answers of the device at ``address``, through TLS with ``access``; the call fails as the device's
+    does."""
+    metadata: tuple[tuple[str, str], ...] = ()
+    if access is None:
+        channel = _CHANNELS.to(address)
+    else:
+        channel, metadata = grpc.secure_channel(address, access.credentials(), _OPTIONS), access.metadata
     try:
         left = context.time_remaining()
         bound = left if left is not None and left < _ENDLESS else None
-        call = channel.stream_stream(method)(_until_gone(requests), timeout=bound)
+        call = channel.stream_stream(method)(_until_gone(requests), timeout=bound, metadata=metadata)
         if not context.add_callback(call.cancel):  # the caller is gone
             return
         try:
@@ -41,10 +55,43 @@ def forwarded(address: str, method: str, requests: Iterator[bytes], context: Any
             context.set_trailing_metadata(kept)
             context.abort(error.code(), error.details() or "")
     finally:
-        channel.close()
-        if folder is not None:
-            with suppress(OSError):
-                os.close(folder)
+        if access is not None:
+            channel.close()
+
+
+class _Channels:
+    """To the engines here; one that started again has a new one, which need not wait until it is tried
+    again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, tuple[tuple[int, int], Any, int | None]] = {}
+
+    def to(self, address: str) -> Any:
+        with self._lock:
+            for known, (socket, channel, folder) in [*self._open.items()]:
+                if _socket(known) != socket:
+                    del self._open[known]
+                    channel.close()
+                    if folder is not None:
+                        os.close(folder)
+            if address not in self._open:
+                socket = _socket(address)
+                name, folder = addresses.short(address)
+                self._open[address] = socket, grpc.insecure_channel(name, _OPTIONS), folder
+            return self._open[address][1]
+
+
+def _socket(address: str) -> tuple[int, int]:
+    """What distinguishes an engine's socket from the one before it at this address."""
+    if (path := addresses.socket_of(address)) is not None:
+        with suppress(OSError):
+            found = path.stat()
+            return found.st_ino, found.st_ctime_ns
+    return 0, 0
+
+
+_CHANNELS = _Channels()
 
 
 def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
@@ -65,3 +112,23 @@ def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
             if message.WhichOneof("update") != "arbitration" or elected.high or elected.low:
                 raise OlafError(Problem("a reader only watches", remedy="use a controller's certificate"))
         yield data
+
+
+@contextmanager
+def here(device: Device) -> Iterator[str]:
+    """The address of a UNIX socket that leads to ``device``, for programs that show no certificate."""
+
+    def handler(name: str) -> Any:
+        forward = partial(forwarded, device.address, f"/{SERVICE}/{name}", access=device.access)
+        return grpc.stream_stream_rpc_method_handler(forward)
+
+    handlers = grpc.method_handlers_generic_handler(SERVICE, {name: handler(name) for name in METHODS})
+    with TemporaryDirectory(prefix="olaf-") as folder:
+        server = grpc.server(ThreadPoolExecutor(_PROGRAMS, "here"), [handlers], options=_OPTIONS)
+        address = f"unix:{folder}/p4runtime"
+        server.add_insecure_port(address)
+        server.start()
+        try:
+            yield address
+        finally:
+            server.stop(None).wait()

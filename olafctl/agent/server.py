@@ -7,30 +7,34 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import grpc
 
 from olafctl import __version__
-from olafctl.agent import frames, parts, runtime
+from olafctl.agent import frames, parts, programs, runtime
 from olafctl.agent.parts import Part
+from olafctl.machines import builds
 from olafctl.machines.calls import (
     CALLS,
     DEPLOYMENT,
     DEVICE,
     LONGEST,
     PORT,
-    PROBLEMS,
     READING,
     SERVICE,
     STREAMS,
     VERSION,
+    Forbidden,
     Role,
+    caller,
+    refuse,
 )
-from olafctl.machines.certificates import role_of
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.protocol import METHODS
 from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 
 _THREADS = 512
@@ -43,14 +47,21 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
     # Clients look every 10 s whether the cable is cut.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    # On a busy machine such looks come late, and several at once.
+    ("grpc.http2.max_ping_strikes", 0),
+    # The agent checks each client too: a client that is cut off loses its place as a device's primary.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
 )
-_CHANGES = ("Problems", "Prepare", "Start")
+_CHANGES = ("Problems", "Foresee", "Prepare", "Start")
 """What an agent of another version refuses."""
+_Handle = Callable[[Any, Any], Iterator[bytes]]
+_Say = Callable[[str, Any], None]
 _log = logging.getLogger(__name__)
 
 
-class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
+class Server:
     """Serves until :meth:`close`. Only certificates of the authority in ``tls`` connect."""
 
     def __init__(self, address: str, tls: Tls) -> None:
@@ -60,7 +71,18 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
             raise BadInput(Problem("an agent listens at HOST:PORT, with a client authority for TLS", address))
         os.umask(0o077)  # what is made for a deployment is this user's alone
         self._server = grpc.server(ThreadPoolExecutor(_THREADS, "agent"), options=_OPTIONS)
-        self._server.add_generic_rpc_handlers((self,))
+        own = {name: self._handler(name, role, self._call(name)) for name, role in CALLS.items()}
+        own |= {name: self._handler(name, role, self._frames(name)) for name, role in STREAMS.items()}
+        devices = {
+            name: self._handler(name, _role_for(name), self._p4runtime(f"/{P4RUNTIME}/{name}"))
+            for name in METHODS
+        }
+        self._server.add_generic_rpc_handlers(
+            (
+                grpc.method_handlers_generic_handler(SERVICE, own),
+                grpc.method_handlers_generic_handler(P4RUNTIME, devices),
+            )
+        )
         try:
             port = self._server.add_secure_port(address, tls.credentials())
         except RuntimeError:
@@ -75,32 +97,12 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
         """Refuse new calls and end those under way; engines go on."""
         self._server.stop(1.0).wait()
 
-    def service(self, details: Any) -> Any:
-        """How gRPC calls a method."""
-        service, _, name = details.method.removeprefix("/").partition("/")
-        handle: Callable[[Any, Any], Iterator[bytes]]
-        if service == P4RUNTIME:
-            needed = Role.READER if name in READING else Role.CONTROLLER
-            handle = self._p4runtime(details.method)
-        elif service == SERVICE and name in CALLS:
-            needed = CALLS[name]
-            handle = self._call(name)
-        elif service == SERVICE and name in STREAMS:
-            needed = STREAMS[name]
-            handle = self._frames(name)
-        else:
-            return None
+    def _handler(self, name: str, needed: Role, handle: _Handle) -> Any:
+        """How gRPC calls ``name``, which a caller may who has the role that is ``needed``."""
 
         def guarded(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             try:
-                if _role(context) < needed:
-                    what = f"{_who(context)} may not {name}: it needs the role {needed.name.lower()}"
-                    remedy = (
-                        f"olafctl certs FOLDER NAME --role {needed.name.lower()} makes such a certificate"
-                    )
-                    _refuse(
-                        context, OlafError(Problem(what, remedy=remedy)), grpc.StatusCode.PERMISSION_DENIED
-                    )
+                needed.check(context, name)
                 yield from handle(requests, context)
             except OlafError as error:
                 _refuse(context, error)
@@ -111,7 +113,7 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
 
         return grpc.stream_stream_rpc_method_handler(guarded)
 
-    def _call(self, name: str) -> Callable[[Any, Any], Iterator[bytes]]:
+    def _call(self, name: str) -> _Handle:
         def answer(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             fields = json.loads(next(requests))
             if not isinstance(fields, dict):
@@ -127,26 +129,45 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
                     Problem(what, remedy="install the same version on both, and start the agent again")
                 )
             if CALLS[name] > Role.READER:
-                _log.info("%s: %s for %s", part.name, name, _who(context))
-            yield from self._answered(name, part, fields, context)
+                _log.info("%s: %s for %s", part.name, name, caller(context))
+            yield from self._answered(name, part, fields, requests, context)
 
         return answer
 
-    def _answered(self, name: str, part: Part, fields: dict[str, Any], context: Any) -> Iterator[bytes]:
+    def _answered(
+        self, name: str, part: Part, fields: dict[str, Any], requests: Iterator[bytes], context: Any
+    ) -> Iterator[bytes]:
         match name:
             case "Find":
                 yield _line("value", part.find())
+            case "Deployed":
+                yield _line("value", part.deployed())
             case "Problems":
                 yield _line("value", part.problems(fields["testbed"], fields["machine"]))
+            case "Foresee":
+                yield _line("value", part.foresee(fields["testbed"], fields["machine"]))
             case "Prepare":
-                yield from _stepwise(lambda step: part.prepare(fields["testbed"], fields["machine"], step))
+                wanted = fields["testbed"], fields["machine"]
+                who = caller(context)
+
+                def prepare(say: _Say) -> Any:
+                    work = partial(part.prepare, *wanted, partial(say, "step"))
+                    return builds.taking(work, partial(say, "lacks"), _until_gone(requests), who)
+
+                yield from _stepwise(prepare)
             case "Start":
-                yield from _stepwise(lambda step: part.start(fields["testbed"], fields["machine"], step))
+                wanted = fields["testbed"], fields["machine"]
+                yield from _stepwise(lambda say: part.start(*wanted, partial(say, "step")))
             case "Stop":
                 part.stop()
                 yield _line("value", None)
+            case "Hosts":
+                yield _line("value", part.hosts(fields["network"], bool(fields["dry"])))
+            case "Pause":
+                part.pause(bool(fields["paused"]))
+                yield _line("value", None)
             case "Ask":
-                reads = _role(context) < Role.CONTROLLER
+                reads = Role.of(context) < Role.CONTROLLER
                 yield _line("value", part.ask(fields["request"], reads=reads))
             case "Pipeline":
                 yield _line("value", part.pipeline(fields["digest"]))
@@ -156,14 +177,16 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
                 for each in frames.followed(part.folder, context.is_active):
                     yield _line("step", each)
 
-    def _frames(self, name: str) -> Callable[[Any, Any], Iterator[bytes]]:
+    def _frames(self, name: str) -> _Handle:
         def stream(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             given = _metadata(context)
-            running = Part(given.get(DEPLOYMENT, "")).running()
-            if running is None:
-                raise OlafError(
-                    Problem("does not run here", given.get(DEPLOYMENT, ""), "olafctl deploy TESTBED")
-                )
+            part = Part(given.get(DEPLOYMENT, ""))
+            if name == "Exec":
+                _log.info("%s: %s for %s", part.name, name, caller(context))
+                yield from programs.executed(part.folder, requests, context)
+                return
+            if (running := part.running()) is None:
+                raise OlafError(Problem("does not run here", part.name, "olafctl deploy TESTBED"))
             number = int(given.get(PORT, ""))
             if name == "Frames":
                 yield from frames.exchanged(running.host_port(number), requests, context)
@@ -172,19 +195,24 @@ class Server(grpc.GenericRpcHandler):  # type: ignore[misc]
 
         return stream
 
-    def _p4runtime(self, method: str) -> Callable[[Any, Any], Iterator[bytes]]:
+    def _p4runtime(self, method: str) -> _Handle:
         def forward(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             given = _metadata(context)
             address = Part(given.get(DEPLOYMENT, "")).address_of(int(given.get(DEVICE, "")))
-            if _role(context) < Role.CONTROLLER:
+            if Role.of(context) < Role.CONTROLLER:
                 requests = runtime.only_watching(method, requests)
             yield from runtime.forwarded(address, method, requests, context)
 
         return forward
 
 
-def _stepwise(work: Callable[[Callable[[str], None]], Any]) -> Iterator[bytes]:
-    """What ``work`` gives, and each of its steps as it begins."""
+def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
+    with suppress(grpc.RpcError):
+        yield from requests
+
+
+def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
+    """What ``work`` gives, and what it says before, each of a kind."""
     from queue import Queue
 
     lines: Queue[bytes | None] = Queue()
@@ -192,7 +220,7 @@ def _stepwise(work: Callable[[Callable[[str], None]], Any]) -> Iterator[bytes]:
 
     def run() -> None:
         try:
-            outcome.append(work(lambda step: lines.put(_line("step", step))))
+            outcome.append(work(lambda kind, value: lines.put(_line(kind, value))))
         except BaseException as error:
             outcome.append(error)
         finally:
@@ -208,6 +236,10 @@ def _stepwise(work: Callable[[Callable[[str], None]], Any]) -> Iterator[bytes]:
     yield _line("value", outcome[0])
 
 
+def _role_for(method: str) -> Role:
+    return Role.READER if method in READING else Role.CONTROLLER
+
+
 def _line(kind: str, value: Any) -> bytes:
     return json.dumps({kind: value}, default=str).encode()
 
@@ -216,21 +248,12 @@ def _metadata(context: Any) -> dict[str, str]:
     return {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
 
 
-def _role(context: Any) -> Role:
-    for pem in context.auth_context().get("x509_pem_cert", ()):
-        with suppress(KeyError):
-            return Role[role_of(pem).upper()]
-    return Role.READER
-
-
-def _who(context: Any) -> str:
-    names = context.auth_context().get("x509_common_name", ())
-    return " ".join(name.decode(errors="replace") for name in names) or str(context.peer())
-
-
-def _refuse(context: Any, error: OlafError, code: Any = None) -> NoReturn:
-    problems = [{"what": each.what, "where": each.where, "remedy": each.remedy} for each in error.problems]
-    context.set_trailing_metadata([(PROBLEMS, json.dumps(problems).encode())])
-    refused = grpc.StatusCode.INVALID_ARGUMENT if isinstance(error, BadInput) else None
-    context.abort(code or refused or grpc.StatusCode.FAILED_PRECONDITION, str(error)[:1000])
-    raise AssertionError("abort returned")
+def _refuse(context: Any, error: OlafError) -> NoReturn:
+    match error:
+        case BadInput():
+            code = grpc.StatusCode.INVALID_ARGUMENT
+        case Forbidden():
+            code = grpc.StatusCode.PERMISSION_DENIED
+        case _:
+            code = grpc.StatusCode.FAILED_PRECONDITION
+    refuse(context, error, code)

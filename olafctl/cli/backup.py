@@ -22,11 +22,18 @@ def command(
     The daemon may run meanwhile: the file is as of one revision. It has the keys of control messages, so only
     you may read it.
     """
-    from olafctl.control.store import pick
+    from olafctl.control.store import OTHERS, pick
+    from olafctl.daemon.keeper import keeper
     from olafctl.daemon.operate.opening import reading
-    from olafctl.membership.backup import backup
+    from olafctl.membership import backup
 
-    name = pick(deployment).folder.name
-    with reading(name, endpoints, etcd_certs) as store:
-        rows = backup(store, name, file)
+    store = pick(deployment)
+    name = store.folder.name
+    with keeper(store.folder) as daemon:
+        if daemon is not None and store.membership() == OTHERS:
+            text = daemon.call("Backup", deployment=name).file.decode()
+        else:
+            with reading(name, endpoints, etcd_certs) as kept:
+                text = backup.content(kept, name)
+    rows = backup.write(text, file)
     show({"file": str(file), "rows": rows}, f"wrote {file}: {rows} rows", as_json)

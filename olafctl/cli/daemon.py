@@ -105,7 +105,7 @@ def command(
         beds = [known.load(known.locate(name), target=target) for name in testbeds]
         beds = beds if target else [deploy.as_deployed(bed) for bed in beds]
     else:
-        beds = [deploy.find(Store(folder_of(name)))[0] for name in all_names()]
+        beds = [deploy.current(Store(folder_of(name))) for name in all_names()]
     if not beds:
         raise BadInput(Problem("nothing is deployed", remedy="name a testbed"))
     place = listen or default_address()

@@ -1,6 +1,7 @@
 """``olafctl deploy``: make a testbed run."""
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -35,10 +36,14 @@ if TYPE_CHECKING:
     help="Let the engine's thread run on this processor, when it is started; further shards on the next ones."
          "  [default: $OLAF_ENGINE_CPU]",
 )  # fmt: skip
+@click.option("--wait", type=click.FloatRange(0), default=0, metavar="SECONDS",
+              help="Wait for machines that cannot be reached.  [default: name them and end]")  # fmt: skip
+@click.option("--without", "away", multiple=True, metavar="MACHINE",
+              help="Go on without a machine and what is behind its engines; may be repeated.")  # fmt: skip
 @json_option("Print what was done as JSON.")
 def command(
     testbed: str, target: str | None, dry_run: bool, take_over: bool, force: bool, hosts: bool | None,
-    engine_cpu: int | None, as_json: bool,
+    engine_cpu: int | None, wait: float, away: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Make TESTBED run, programmed and verified.
 
@@ -66,6 +71,7 @@ def command(
     bed = testbeds.load(testbeds.locate(testbed), target=target)
     for note in (*shortages(bed), *front_ports.notes(bed)):
         click.echo(f"note: {note}", err=True)
+    _check_away(bed, wait, away)
     store = Store(folder_of(bed.name))
     with keeper(store.folder) as daemon:
         if daemon is not None:
@@ -75,7 +81,7 @@ def command(
             return
     with progress() as log_progress:
         outcome = deploy(
-            bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force
+            bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force, away=away
         )
         expected = _expected(bed, log_progress)
     if not dry_run:
@@ -103,6 +109,25 @@ def command(
         click.echo(f"{counted(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
 
 
+def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
+    """Wait for machines, and say what is cut off without some. Raises BadInput."""
+    from olafctl.machines import everywhere
+    from olafctl.testbed.machines import without
+    from olafswitch.errors import BadInput, Problem
+
+    if unknown := set(away) - {machine.name for machine in bed.machines}:
+        what = f"machine {min(unknown)!r} does not exist"
+        raise BadInput(Problem(what, "--without", "name one of the testbed's machines"))
+    rest = without(bed, away)
+    end = time.monotonic() + wait
+    while wait and time.monotonic() < end and (missing := everywhere.away(rest)):
+        click.echo(f"waiting for {', '.join(missing)}", err=True)
+        time.sleep(min(1.0, wait))  # an agent announces nothing: its machine is asked again each second
+    for before, after in zip(bed.clusters, rest.clusters, strict=True):
+        if lost := len(before.workers) - len(after.workers):
+            click.echo(f"cut off: cluster {before.name}: {lost} of {len(before.workers)} members", err=True)
+
+
 def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
     """What to expect of the target software on this machine; None of others, and where it cannot be
     measured."""
@@ -124,17 +149,18 @@ def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing to change")
     if outcome.started:
-        click.echo(
-            "~ the processes start again, and are programmed from nothing"
-            if again
-            else "+ processes and ports"
-        )
+        if not bed.machines:
+            how = "~ the processes start again, and are programmed from nothing"
+            click.echo(how if again else "+ processes and ports")
         for machine in bed.machines:
-            engines = [engine.name for engine in bed.engines if engine.machine == machine.name]
-            click.echo(f"{'~' if again else '+'} machine {machine.name}: {', '.join(engines) or 'nothing'}")
+            engines = ", ".join(engine.name for engine in bed.engines if engine.machine == machine.name)
+            if machine.name in outcome.going_on:
+                click.echo(f"  machine {machine.name}: {engines} go on")
+            else:
+                click.echo(f"+ machine {machine.name}: {engines or 'nothing'}")
     for device in outcome.pushed:
         click.echo(f"+ {device} pipeline")
-    for line in (*outcome.changes.lines(), *outcome.hosts):
+    for line in (*outcome.ports, *outcome.changes.lines(), *outcome.hosts):
         click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
 
 
@@ -145,6 +171,8 @@ def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
         "changed": outcome.changed,
         "started": outcome.started,
         "pipelines": list(outcome.pushed),
+        "ports": list(outcome.ports),
+        "going_on": list(outcome.going_on),
         "changes": list(outcome.changes.lines()),
         "hosts": list(outcome.hosts),
         "forgotten": list(outcome.forgotten),

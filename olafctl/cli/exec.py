@@ -1,16 +1,11 @@
 """``olafctl exec``: a program in a host's network namespace."""
 
 import os
-import shutil
 import signal
-from pathlib import Path
 
 import click
 
 from olafctl.cli import names, naming
-
-_NOT_EXECUTABLE = 126
-_NOT_FOUND = 127
 
 
 class _Command(click.Command):
@@ -30,31 +25,27 @@ class _Command(click.Command):
 @naming.deployment_option
 @click.argument("host", shell_complete=names.hosts)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] PROGRAM ...")
-def command(deployment: str | None, host: str, program: tuple[str, ...]) -> None:
+@click.pass_context
+def command(context: click.Context, deployment: str | None, host: str, program: tuple[str, ...]) -> None:
     """Run PROGRAM as HOST of a deployment made with `deploy --hosts`.
 
     It has the host's address, routes and neighbours, and takes the place of olafctl: signals reach it and its
     exit code is this one's. 127 when it is not found, 126 when it cannot be run. It goes on when the engine
-    is started again; `olafctl destroy` ends what still runs.
+    is started again; `olafctl destroy` ends what still runs. On another machine it has this command's
+    streams and signals, but no terminal, and ends with this command.
     """
-    from olafctl.control.hosts import deployed
+    from olafctl.control.deploy import recorded
+    from olafctl.control.hosts import distant, programs
     from olafctl.control.store import pick
-    from olafctl.network import interfaces, ip
-    from olafswitch.errors import MissingTool, OlafError, Problem
+    from olafctl.machines.programs import executed
 
-    folder = pick(deployment).folder
-    namespace = deployed.namespace_of(folder, host)
-    if reason := interfaces.why_not():
-        raise OlafError(Problem(reason, f"host {host}", "run as root"))
+    store = pick(deployment)
     line = program[1:] if program[0] == "--" else program
     if not line:
         raise click.UsageError("Missing argument 'PROGRAM'.")
-    if (found := shutil.which(line[0])) is None:
-        is_file = os.sep in line[0] and Path(line[0]).exists()
-        missing = MissingTool(Problem("may not be run" if is_file else "the program does not exist", line[0]))
-        missing.exit_code = _NOT_EXECUTABLE if is_file else _NOT_FOUND
-        raise missing
+    if (testbed := recorded(store)).machines:
+        context.exit(executed(distant.machine_of(testbed, host), host, line))
+    argv, environment = programs.command(store.folder, host, line)
     # Python ignores it, and a program would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    environment = {**os.environ, ip.OWNER: str(folder.resolve()), ip.HOST: host}
-    os.execvpe("ip", ["ip", "netns", "exec", namespace, found, *line[1:]], environment)
+    os.execvpe(argv[0], argv, environment)

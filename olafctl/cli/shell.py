@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 import time
 
 import click
@@ -14,7 +15,10 @@ from olafctl.cli import naming
 @naming.deployment_option
 @click.option("--print", "show", is_flag=True, help="Print the command line instead of running it.")
 @click.option("--install", is_flag=True, help="Install p4runtime-shell, and open nothing.")
-def command(device: str | None, deployment: str | None, show: bool, install: bool) -> None:
+@click.pass_context
+def command(
+    context: click.Context, device: str | None, deployment: str | None, show: bool, install: bool
+) -> None:
     """Open p4runtime-shell on DEVICE of a deployment.
 
     DEVICE is vnp4_1 or vnp4_2; of several engines ENGINE/vnp4_1 or ENGINE/vnp4_2. The shell is its primary
@@ -24,6 +28,7 @@ def command(device: str | None, deployment: str | None, show: bool, install: boo
     time.
     """
     from olafctl import environments
+    from olafctl.agent import runtime
     from olafctl.control.deploy import find_running
     from olafctl.control.store import pick
     from olafswitch.errors import BadInput, Problem
@@ -49,13 +54,21 @@ def command(device: str | None, deployment: str | None, show: bool, install: boo
         chosen.address, chosen.device_id, election_id=None, name=device, access=chosen.access
     ) as session:
         election = max(session.next_election_id, time.time_ns())
+    role = ["--device-id", str(chosen.device_id)]
+    role += ["--election-id", f"{election >> 64},{election & (1 << 64) - 1}"]
+
+    def line(address: str) -> list[str]:
+        return [python, "-m", "p4runtime_sh", "--grpc-addr", address, *role]
+
+    if chosen.access is not None:
+        if show:
+            raise BadInput(Problem("on another machine it is reached by way of this command", device))
+        with runtime.here(chosen) as forwarded:
+            context.exit(subprocess.call(line(forwarded)))
     address, folder = (chosen.address, None) if show else addresses.short(chosen.address)
     if folder is not None:
         os.set_inheritable(folder, True)
-    line = [python, "-m", "p4runtime_sh", "--grpc-addr", address]
-    line += ["--device-id", str(chosen.device_id)]
-    line += ["--election-id", f"{election >> 64},{election & (1 << 64) - 1}"]
     if show:
-        click.echo(shlex.join(line))
+        click.echo(shlex.join(line(address)))
         return
-    os.execv(line[0], line)
+    os.execv(python, line(address))

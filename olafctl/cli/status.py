@@ -54,8 +54,9 @@ def _show(report: dict[str, Any]) -> None:
     click.echo(f"{clusters}, {counted(workers, 'worker')}, {counted(servers, 'parameter server')}")
     if report["daemon"]:
         click.echo(f"the daemon at {report['daemon']} keeps its membership")
-    if report["membership_unread"]:
-        click.echo(f"its membership is kept in {report['membership_unread']}, and no daemon runs here:")
+    if unread := report["membership_unread"]:
+        kept = f"its membership is kept in {unread}, and no daemon runs here:"
+        click.echo(f"the store cannot be read: {unread}" if report["daemon"] else kept)
         click.echo("whether the tables are equal to it is not known (olafctl daemon, or status --etcd)")
     if report["damaged"]:
         click.echo("what it wrote down about itself is damaged: olafctl deploy it again")
@@ -88,6 +89,13 @@ def _show(report: dict[str, Any]) -> None:
     table(
         "ports", ("port", "name", "transport", "host side", "frames in", "out", "dropped"), _port_rows(report)
     )
+    for port, how in report["steering"].items():
+        click.echo(f"port {port}: the card gives shards their frames {how}")
+    for engine, shards in report["shards"].items():
+        spent = [(each["counters"], each["processor_seconds"]) for each in shards]
+        rows = [(number, of["in_updates"], of["out_updates"], f"{seconds:.1f} s")
+                for number, (of, seconds) in enumerate(spent)]  # fmt: skip
+        table(f"shards of {engine}", ("shard", "updates in", "out", "processor time"), rows)
     if report["links"]:
         ends = ("from", "port", "to", "port", "frames up", "frames down", "dropped upwards")
         table("links between engines", ends, [_link_row(link) for link in report["links"]])

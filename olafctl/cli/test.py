@@ -43,7 +43,7 @@ def command(
     """
     from olafctl.control import child
     from olafctl.control.deploy import using
-    from olafctl.control.hosts.deployed import paused
+    from olafctl.control.hosts import deployed, distant
     from olafctl.control.store import pick
     from olafctl.paths import sources
     from olafswitch import paths
@@ -66,9 +66,11 @@ def command(
     with TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         line += [f"--junit-xml={report}"]
-        with using(store), paused(store.folder):
+        with using(store) as (bed, _):
+            quiet = distant.paused(bed) if bed.machines else deployed.paused(store.folder)
             output = sys.stderr if as_json else None
-            code = child.run(line, folder=home, environment=environment, output=output)
+            with quiet:
+                code = child.run(line, folder=home, environment=environment, output=output)
         if code == _USAGE_ERROR:
             raise BadInput(Problem("pytest cannot run this", expression or "", "see what it says above"))
         if code == _NO_TESTS_RAN:

@@ -1,7 +1,7 @@
 """Deploy: from whatever runs, or nothing, to a testbed's pipeline, verified; or back to what ran before."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,19 +9,32 @@ from pathlib import Path
 from olafctl.control import devices, members, shards
 from olafctl.control.desired import desired
 from olafctl.control.hosts import deployed as hosts
+from olafctl.control.hosts import distant
 from olafctl.control.hosts.network import everyone, network, without_stack
 from olafctl.control.locks import HOSTS, USE, held, locked
 from olafctl.control.plan import Plan, plan
 from olafctl.control.state import State
-from olafctl.control.store import Record, Role, Store, claim, clear, folder_of
-from olafctl.control.wanted import Wanted, check_startable, placed, prepare, reusable, start, target_of
+from olafctl.control.store import Record, Role, Store, adopt, claim, clear, folder_of, is_others
+from olafctl.control.wanted import (
+    Wanted,
+    check_startable,
+    placed,
+    prepare,
+    reusable,
+    rewire,
+    rewiring,
+    start,
+    target_of,
+)
 from olafctl.machines import everywhere
+from olafctl.machines.everywhere import Everywhere
 from olafctl.membership.membership import rows_of
 from olafctl.membership.merge import members_of
 from olafctl.network import interfaces
 from olafctl.targets import processes, registry, testbeds
 from olafctl.targets.interface import Build, Progress, Running
 from olafctl.testbed.ground import ground
+from olafctl.testbed.machines import without
 from olafctl.testbed.model import Testbed
 from olafctl.verify.admission import check, situation
 from olafswitch.errors import BadInput, OlafError, Problem
@@ -41,6 +54,10 @@ class Outcome:
     changes: Plan
     programming: float
     """Seconds in which the state was read, written and read back."""
+    ports: tuple[str, ...] = ()
+    """Front ports that came or went while the engine went on, as lines of a diff."""
+    going_on: tuple[str, ...] = ()
+    """Dry: machines whose engines go on while others start."""
     hosts: tuple[str, ...] = ()
     """What changed of the hosts' namespaces, as lines of a diff."""
     forgotten: tuple[str, ...] = ()
@@ -49,7 +66,7 @@ class Outcome:
     @property
     def changed(self) -> bool:
         """Whether anything was done at all."""
-        return self.started or bool(self.pushed) or self.changes.size > 0 or bool(self.hosts)
+        return bool(self.started or self.pushed or self.changes.size or self.ports or self.hosts)
 
 
 def deploy(
@@ -61,25 +78,30 @@ def deploy(
     with_hosts: bool | None = None,
     force: bool = False,
     as_given: bool = False,
+    away: Collection[str] = (),
 ) -> Outcome:
     """Make ``testbed`` run. When it already does, nothing is touched.
 
     Members that joined, and what else was changed at run time, stay; with ``force`` all is as ``testbed``
     says. With ``as_given`` its clusters come from another store, and this deployment's own is left alone.
     With ``take_over`` another P4Runtime controller that is primary is displaced. ``with_hosts`` gives hosts
-    namespaces of their own, or takes them away; None leaves that as it is.
+    namespaces of their own, or takes them away; None leaves that as it is. Machines that are ``away`` are
+    left out, with all that is behind their engines; the next deploy brings it.
 
     Raises OlafError after going back to what ran before, or to nothing when nothing did.
     """
     store = Store(folder_of(testbed.name))
     claim(store.folder)
+    known = any(map(store.record, Role)) and not is_others(store)
+    if testbed.machines and not known and not dry_run:
+        _check_ours(testbed, take_over)
     before_hosts = hosts.wanted(store.folder)
     chosen = before_hosts if with_hosts is None else with_hosts
     if chosen:
-        _check_hosts(testbed)
+        _check_hosts(without(testbed, away))
     if store.record(Role.RUNNING) is None:  # before minutes of compiling
-        check_startable(target_of(testbed), testbed, store.folder)
-    wanted = prepare(testbed, store.folder, progress, chosen)
+        check_startable(target_of(testbed, away), testbed, store.folder)
+    wanted = prepare(testbed, store.folder, progress, chosen, away)
     as_given = as_given or force
     if dry_run:
         foreseen = _foresee(wanted if as_given else _with_members(wanted, store), store)
@@ -90,17 +112,19 @@ def deploy(
         if not as_given:
             wanted = _with_members(wanted, store)
         running = reusable(wanted, store)
-        if running is None:
+        if running is None or rewiring(wanted, running):
             check_startable(wanted.target, testbed, store.folder)
         _remember(wanted, store)
         try:
             outcome = _bring_up(wanted, running, store, progress, take_over)
             with nullcontext() if as_given and not force else members.keeping(wanted.testbed, store):
                 store.confirm()
+        except OlafError as error:
+            shown = _with_last_words(error, wanted.testbed, store.folder)
+            _roll_back(before, store, progress, shown, take_over, before_hosts)
+            raise (_without_hints_into(store.folder, shown) if before is None else shown) from error
         except BaseException as error:
             _roll_back(before, store, progress, error, take_over, before_hosts)
-            if before is None and isinstance(error, OlafError):
-                raise _without_hints_into(store.folder, error) from error
             raise
         return replace(outcome, forgotten=forgotten)
 
@@ -137,6 +161,25 @@ def as_deployed(testbed: Testbed) -> Testbed:
     return same if record.testbed == same.text else testbed
 
 
+def _check_ours(testbed: Testbed, take_over: bool) -> None:
+    """Raises BadInput for what was deployed from elsewhere, unless it is taken over: going back would end
+    it."""
+    running = everywhere.alive(testbed)
+    if not running:
+        Store(folder_of(testbed.name)).discard()  # a note of what ran
+    elif take_over:
+        adopt(testbed)
+    else:
+        what = f"runs on {', '.join(running)} already, deployed from elsewhere"
+        remedy = "change it there, or take it over: olafctl deploy --take-over"
+        raise BadInput(Problem(what, testbed.name, remedy))
+
+
+def current(store: Store) -> Testbed:
+    """A deployment's testbed with its membership as it is now. Raises OlafError when one cannot be read."""
+    return members.current(recorded(store), store)
+
+
 def recorded(store: Store) -> Testbed:
     """A deployment's testbed as it was deployed. Raises OlafError when none can be read."""
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
@@ -150,7 +193,7 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
 
     Raises OlafError when the stored testbed or the membership cannot be read.
     """
-    testbed = members.current(recorded(store), store)
+    testbed = current(store)
     return testbed, found(testbed, store)
 
 
@@ -253,7 +296,7 @@ def _remember(wanted: Wanted, store: Store) -> None:
 
 def _foresee(wanted: Wanted, store: Store) -> Outcome:
     """What :func:`deploy` would do; touches nothing."""
-    state = desired(wanted.testbed)
+    state = desired(wanted.reached)
     running = reusable(wanted, store)
     if running is None:
         check_startable(wanted.target, wanted.testbed, wanted.state)
@@ -263,17 +306,42 @@ def _foresee(wanted: Wanted, store: Store) -> Outcome:
             for host in everyone(wanted.testbed)
             if wanted.hosts and host.name not in there
         )
-        return Outcome(wanted.testbed.name, True, tuple(state.devices), plan(_NOTHING, state), 0, made)
+        if isinstance(wanted.target, Everywhere) and store.exists():
+            return _foresee_machines(wanted, wanted.target, state)
+        pushed = tuple(state.devices)
+        return Outcome(wanted.testbed.name, True, pushed, plan(_NOTHING, state), 0, hosts=made)
+    if ports := tuple(rewiring(wanted, running)):
+        check_startable(wanted.target, wanted.testbed, wanted.state)
     changed = _foresee_hosts(wanted, running)
     with devices.watching(running) as sessions:
-        if not all(devices.has_pipeline(device, sessions) for device in running.devices):
+        if devices.lacking(running, sessions):
             pushed = tuple(state.devices)
-            return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, changed)
+            return Outcome(wanted.testbed.name, False, pushed, plan(_NOTHING, state), 0, ports, hosts=changed)
         actual = devices.read(running, sessions, state)
-    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, changed)
+    return Outcome(wanted.testbed.name, False, (), plan(actual, state), 0, ports, hosts=changed)
+
+
+def _foresee_machines(wanted: Wanted, target: Everywhere, state: State) -> Outcome:
+    """As :func:`_foresee`, where some of the machines start their engines."""
+    staying, ports = target.foresee(wanted.testbed, wanted.state)
+    with devices.watching(staying) as sessions:
+        lacking = {device.name for device in devices.lacking(staying, sessions)}
+        names = sessions.keys() - lacking
+        actual = devices.read(staying, {name: sessions[name] for name in names}, state)
+    return Outcome(
+        wanted.testbed.name,
+        True,
+        tuple(name for name in state.devices if name not in names),
+        plan(actual, state),
+        0,
+        tuple(f"{line[0]} {machine}: {line[2:]}" for machine, lines in ports.items() for line in lines),
+        tuple(ports),
+    )
 
 
 def _foresee_hosts(wanted: Wanted, running: Running) -> tuple[str, ...]:
+    if wanted.testbed.machines:
+        return distant.bring(wanted.reached, wanted.hosts, lambda _: None, dry=True)
     if not wanted.hosts:
         return tuple(f"- host {name}" for name in interfaces.hosts_of(wanted.state))
     there = network(wanted.testbed, running.attachments)
@@ -284,15 +352,17 @@ def _bring_up(
     wanted: Wanted, running: Running | None, store: Store, progress: Progress, take_over: bool
 ) -> Outcome:
     """Start what does not run, program it and read it back."""
-    started = running is None
+    started, ports = running is None, tuple[str, ...]()
     if running is None:
         progress(f"starting {wanted.testbed.name} on {wanted.target.name}")
         _withdraw(wanted.testbed, store)
         running = start(wanted, progress)
+    else:
+        ports = rewire(wanted, running, progress)
     with devices.controlling(running, take_over=take_over) as sessions:
         pushed = devices.push_pipelines(running, sessions)
         progress("programming tables and groups")
-        state = desired(wanted.testbed)
+        state = desired(wanted.reached)
         begin = time.monotonic()
         changes, rest = devices.approach(running, sessions, state)
         took = time.monotonic() - begin
@@ -304,14 +374,19 @@ def _bring_up(
             devices.arrive(running, sessions, state, rest)
             took += time.monotonic() - begin
         shards.balance(running, wanted.testbed, wanted.testbed.clusters)
-    return Outcome(wanted.testbed.name, started, pushed, changes, took, changed)
+    return Outcome(wanted.testbed.name, started, pushed, changes, took, ports, hosts=changed)
 
 
 def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
     """Give the hosts their namespaces, or take them away."""
+    if wanted.hosts:
+        progress("making the hosts")
+    if wanted.testbed.machines:
+        changed = distant.bring(wanted.reached, wanted.hosts, progress)
+        (hosts.note if wanted.hosts else hosts.take_away)(wanted.state)
+        return changed
     if not wanted.hosts:
         return tuple(hosts.take_away(wanted.state).lines())
-    progress("making the hosts")
     left_out = without_stack(wanted.testbed, running.attachments)
     if left_out:
         progress(f"no namespace for {', '.join(left_out)}: behind no veth or TAP of ours")
@@ -321,11 +396,19 @@ def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[
 def _check_hosts(testbed: Testbed) -> None:
     """Raises BadInput where there can be no hosts."""
     if testbed.machines:
-        what = "hosts on other machines have no namespaces of their own"
-        raise BadInput(Problem(what, f"{testbed.source}: machines", "deploy with --no-hosts"))
-    if reason := interfaces.why_not():
+        distant.check(testbed)
+    elif reason := interfaces.why_not():
         where = f"{testbed.source}: hosts"
         raise BadInput(Problem(reason, where, "run as root, or deploy with --no-hosts"))
+
+
+def _with_last_words(error: OlafError, testbed: Testbed, folder: Path) -> OlafError:
+    """``error`` with the end of the log of what has died, here or on a machine: going back removes it."""
+    words = dict(processes.words_of_dead(folder))
+    for machine, part in everywhere.conditions(testbed).items():
+        words |= {f"{machine}/{log}": end for log, end in part.get("last_words", {}).items()}
+    more = [Problem(end, log) for log, end in words.items() if end not in str(error)]
+    return _retold(error, [*error.problems, *more]) if more else error
 
 
 def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
@@ -334,6 +417,10 @@ def _without_hints_into(folder: Path, error: OlafError) -> OlafError:
         replace(problem, remedy="") if str(folder) in problem.remedy else problem
         for problem in error.problems
     ]
+    return _retold(error, problems)
+
+
+def _retold(error: OlafError, problems: Sequence[Problem]) -> OlafError:
     shown = OlafError(*problems)
     shown.exit_code = error.exit_code
     return shown
@@ -354,11 +441,15 @@ def _roll_back(
         clear(store.folder)
         return
     progress("going back to what ran before")
+    away = everywhere.away(before)
     try:
-        old = prepare(before, store.folder, progress, with_hosts)
+        old = prepare(before, store.folder, progress, with_hosts, away)
         _bring_up(old, reusable(old, store), store, progress, take_over)
     except OlafError as second:
         problems = [*(error.problems if isinstance(error, OlafError) else ()), *second.problems]
         remedy = "olafctl status shows what is left; olafctl destroy ends it"
         raise OlafError(*dict.fromkeys(problems), Problem("could not go back", remedy=remedy)) from error
     store.forget(Role.WANTED)
+    if away and isinstance(error, OlafError):
+        rest = Problem(f"{', '.join(away)} could not go back", before.name, "deploy again once it is back")
+        raise OlafError(*error.problems, rest) from error

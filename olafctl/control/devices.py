@@ -2,16 +2,17 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from olafctl.control import handover, places
 from olafctl.control.pipeline import VNP4_1, block_of
 from olafctl.control.plan import Op, Plan, plan
-from olafctl.control.state import QueueState, State, device_state
+from olafctl.control.state import DeviceState, QueueState, State, device_state
 from olafctl.targets.interface import Device, Registers
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.failures import NotPrimary, WriteFailed
@@ -32,6 +33,9 @@ class Programmable(Protocol):
 
 _CHANGES = {Op.INSERT: Change.INSERT, Op.MODIFY: Change.MODIFY, Op.DELETE: Change.DELETE}
 _SHOWN = 10
+_AT_ONCE = 32
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 @contextmanager
@@ -49,46 +53,59 @@ def controlling(
     ``take_over``) another controller with a higher election id is primary.
     """
     election = time.time_ns() if election_id is None else election_id
+
+    def lead(session: Session) -> None:
+        session.permit = permit
+        try:
+            session.become_primary(take_over=take_over)
+        except NotPrimary as error:
+            remedy = "end that controller, or `olafctl deploy TESTBED --take-over`"
+            raise OlafError(*(replace(problem, remedy=remedy) for problem in error.problems)) from None
+
+    def elect(registers: Registers) -> None:
+        registers.elect(highest)
+        # What writes afterwards is no controller, so that a later one does not stop it.
+        stack.callback(registers.elect, None)
+        if permit is not None:
+            registers.permit = permit
+
     with ExitStack() as stack:
-        sessions = {}
-        for device in running.devices:
-            session = stack.enter_context(
-                Session.connect(
-                    device.address,
-                    device.device_id,
-                    election_id=election,
-                    name=device.name,
-                    access=device.access,
-                )
-            )
-            session.permit = permit
-            try:
-                session.become_primary(take_over=take_over)
-            except NotPrimary as error:
-                remedy = "end that controller, or `olafctl deploy TESTBED --take-over`"
-                raise OlafError(*(replace(problem, remedy=remedy) for problem in error.problems)) from None
-            sessions[device.name] = session
-        for registers in running.queues.values():
-            registers.elect(max(session.election_id for session in sessions.values()))
-            # What writes afterwards is no controller, so that a later one does not stop it.
-            stack.callback(registers.elect, None)
-            if permit is not None:
-                registers.permit = permit
+        sessions = stack.enter_context(_connected(running, election))
+        at_once(lead, sessions.values())
+        highest = max(session.election_id for session in sessions.values())
+        at_once(elect, running.queues.values())
         yield sessions
 
 
 @contextmanager
 def watching(running: Programmable) -> Iterator[Sessions]:
     """Sessions that only read. Raises OlafError when a device does not answer."""
+    with _connected(running, None) as sessions:
+        yield sessions
+
+
+@contextmanager
+def _connected(running: Programmable, election: int | None) -> Iterator[Sessions]:
     with ExitStack() as stack:
-        yield {
-            device.name: stack.enter_context(
-                Session.connect(
-                    device.address, device.device_id, election_id=None, name=device.name, access=device.access
-                )
+        opened: list[Session] = []
+        stack.callback(at_once, Session.close, opened)
+
+        def connect(device: Device) -> Session:
+            session = Session.connect(
+                device.address, device.device_id, election_id=election, name=device.name, access=device.access
             )
-            for device in running.devices
-        }
+            opened.append(session)
+            return session
+
+        names = [device.name for device in running.devices]
+        yield dict(zip(names, at_once(connect, running.devices), strict=True))
+
+
+def at_once(act: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
+    """What ``act`` gives for each of ``items``, done side by side. Raises what the first raises that fails,
+    once all have ended."""
+    with ThreadPoolExecutor(_AT_ONCE, "devices") as pool:
+        return list(pool.map(act, items))
 
 
 def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]:
@@ -96,12 +113,18 @@ def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]
 
     Raises OlafError.
     """
-    pushed = []
-    for device in running.devices:
-        if not has_pipeline(device, sessions):
-            sessions[device.name].push(device.p4info, device.config, cookie=_cookie(device))
-            pushed.append(device.name)
-    return tuple(pushed)
+
+    def push(device: Device) -> str:
+        sessions[device.name].push(device.p4info, device.config, cookie=_cookie(device))
+        return device.name
+
+    return tuple(at_once(push, lacking(running, sessions)))
+
+
+def lacking(running: Programmable, sessions: Sessions) -> Sequence[Device]:
+    """The devices that do not run their pipeline. Raises OlafError."""
+    there = at_once(lambda device: has_pipeline(device, sessions), running.devices)
+    return [device for device, has in zip(running.devices, there, strict=True) if not has]
 
 
 def has_pipeline(device: Device, sessions: Sessions) -> bool:
@@ -121,18 +144,17 @@ def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
 
     Raises OlafError.
     """
+
+    def of_device(session: Session) -> DeviceState:
+        return device_state([*session.entries(), *session.multicast_groups()])
+
+    def of_queue(engine: str) -> QueueState:
+        names, registers = wanted.queues.get(engine, QueueState()).registers, running.queues[engine]
+        return QueueState({name: registers.read(name) for name in names}, registers.settings())
+
     return State(
-        devices={
-            name: device_state([*session.entries(), *session.multicast_groups()])
-            for name, session in sessions.items()
-        },
-        queues={
-            engine: QueueState(
-                {name: registers.read(name) for name in wanted.queues.get(engine, QueueState()).registers},
-                registers.settings(),
-            )
-            for engine, registers in running.queues.items()
-        },
+        dict(zip(sessions, at_once(of_device, sessions.values()), strict=True)),
+        dict(zip(running.queues, at_once(of_queue, running.queues), strict=True)),
     )
 
 

@@ -21,6 +21,7 @@ from olafswitch.p4runtime.entities import TableEntry
 _PATIENCE = 10.0
 """Seconds within which one of the updates that wait must leave."""
 _LOOK_AGAIN = 0.01
+"""Seconds: a queue does not say when its updates have left."""
 
 Range = tuple[int, int]
 """First and last index."""

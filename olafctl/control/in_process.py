@@ -45,27 +45,34 @@ class _Registers(QueueRegisters):
         self.permit: Callable[[], None] = lambda: None
 
     def elect(self, election_id: int | None) -> None:
-        """Nobody else is there."""
+        """Accept any: the target has no other controller."""
 
     def settings(self) -> Ranges:
         return of_all(self._own)
+
+
+class _Shards:
+    """As a running target has them, without network cards."""
+
+    def __init__(self, engine: PipelineEngine) -> None:
+        self._engine = engine
+        self.place, self.counted = engine.place, engine.shards
+
+    def owners(self, indices: Sequence[int]) -> Sequence[int]:
+        return [self._engine.shard_of(index) for index in indices]
+
+    def steer(self, queues: Mapping[int, Mapping[str, int]]) -> None:
+        """It has no cards."""
+
+    def steering(self) -> Mapping[str, str]:
+        return {}
 
 
 @dataclass(frozen=True)
 class _Running:
     devices: Sequence[Device]
     queues: Mapping[str, _Registers]
-
-
-class _Placing:
-    """As a running target places clusters."""
-
-    def __init__(self, engine: PipelineEngine) -> None:
-        self._engine = engine
-        self.place = engine.place
-
-    def owners(self, indices: Sequence[int]) -> Sequence[int]:
-        return [self._engine.shard_of(index) for index in indices]
+    sharded: Mapping[str, _Shards]
 
 
 class Engines:
@@ -126,11 +133,12 @@ def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterat
         running = _Running(
             [replace(device, address=agent.address) for device in found],
             {each.name: _Registers(engine.registers(n)) for n, each in enumerate(testbed.engines)},
+            {testbed.root.name: _Shards(engine)} if testbed.shards > 1 else {},
         )
         with devices.controlling(running) as sessions:
             devices.push_pipelines(running, sessions)
             devices.converge(running, sessions, desired(testbed))
-        shards.balance(_Placing(engine), testbed, testbed.clusters)
+        shards.balance(running, testbed, testbed.clusters)
         for place in range(len(queues)):
             engine.registers(place).write("mode", Mode.FIFO.number)
         yield Engines(testbed, engine, switches, queues)

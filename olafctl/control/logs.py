@@ -10,7 +10,7 @@ from pathlib import Path
 
 from olafctl.control.store import Store
 from olafctl.machines import everywhere
-from olafctl.machines.client import Agent
+from olafctl.machines.client import Agent, each
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import OlafError
 
@@ -24,8 +24,10 @@ def paths_of(store: Store) -> Sequence[Path]:
 
 def elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
     """The last lines of each log on the testbed's machines, as MACHINE/LOG and line. Raises OlafError."""
-    for name, agent in everywhere.agents(testbed).items():
-        for log in agent.call("Logs", lines=lines):
+    for name, found in each(
+        everywhere.agents(testbed), lambda agent: agent.call("Logs", lines=lines)
+    ).items():
+        for log in found:
             yield from ((f"{name}/{log['log']}", line) for line in log["lines"])
 
 

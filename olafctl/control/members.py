@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from olafctl.control.store import Role, Store
+from olafctl.control.store import OTHERS, Role, Store
 from olafctl.membership.interface import HERE
 from olafctl.membership.membership import Membership, rows_of
 from olafctl.membership.merge import fits, members_of, merged
@@ -25,7 +25,7 @@ class Lost(OlafError):
 
 
 def elsewhere(store: Store) -> str:
-    """The etcd that keeps the membership, as ``etcd at HOST:PORT,...``; empty when this machine keeps it."""
+    """Where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it is here."""
     place = store.membership()
     return "" if place in ("", HERE) else place
 
@@ -35,6 +35,8 @@ def check_here(store: Store) -> None:
     if place := elsewhere(store):
         name = store.folder.name
         remedy = f"start its daemon: olafctl daemon {name} --etcd {place.removeprefix('etcd at ')}"
+        if place == OTHERS:
+            remedy = "give its daemon's address: --daemon"
         raise OlafError(Problem(f"its membership is kept in {place}, and no daemon runs here", name, remedy))
 
 

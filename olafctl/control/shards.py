@@ -1,40 +1,45 @@
 """Which shard has which cluster: balanced by members and values, with few moves."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 from olafctl.membership.model import Cluster
-from olafctl.testbed.model import Testbed
+from olafctl.targets.interface import Sharded, Shards
+from olafctl.testbed.model import Port, Testbed
 from olafctl.wire.layouts import LANES
+from olafswitch.ports.transport import Transport
 
 _UNEVEN = 1.25
 """A shard with so many times its share gives clusters away; moves for less would not end."""
 
 
-@runtime_checkable
-class Sharded(Protocol):
-    """An engine that runs in shards."""
-
-    def owners(self, indices: Sequence[int]) -> Sequence[int]: ...
-
-    def place(self, first: int, last: int, shard: int) -> None: ...
+def threads_of(running: object) -> Mapping[str, Shards]:
+    """The threads of each engine that has several."""
+    return running.sharded if isinstance(running, Sharded) else {}
 
 
-def balance(engine: object, testbed: Testbed, clusters: Iterable[Cluster]) -> Sequence[tuple[str, int]]:
-    """Give each shard of ``testbed``'s engine its part of ``clusters``; the names and shards of those that
-    moved. Raises OlafError."""
-    if testbed.shards == 1:
-        return ()
-    assert isinstance(engine, Sharded)
-    every = list(clusters)
-    now = dict(zip((each.name for each in every), engine.owners([each.first for each in every]), strict=True))
-    moved = []
-    for cluster, shard in planned(every, now, testbed.shards).items():
-        if now[cluster] != shard:
-            its = next(each for each in every if each.name == cluster)
-            engine.place(its.first, its.last, shard)
-            moved.append((cluster, shard))
-    return moved
+def balance(running: object, testbed: Testbed, clusters: Iterable[Cluster]) -> None:
+    """Give each shard of each engine its part of ``clusters``. Cards are to give each worker's frames to its
+    shard. Raises OlafError."""
+    every, several = list(clusters), threads_of(running)
+    for engine in testbed.engines:
+        if threads := several.get(engine.name):
+            _balance(threads, engine.shards, testbed.ports, every)
+
+
+def _balance(threads: Shards, count: int, ports: Sequence[Port], every: Sequence[Cluster]) -> None:
+    now = dict(
+        zip((each.name for each in every), threads.owners([each.first for each in every]), strict=True)
+    )
+    plan = planned(every, now, count)
+    for cluster in every:
+        if now[cluster.name] != plan[cluster.name]:
+            threads.place(cluster.first, cluster.last, plan[cluster.name])
+    if any(port.transport is Transport.NIC for port in ports):
+        queues: dict[int, dict[str, int]] = {port.number: {} for port in ports}
+        for each in every:
+            for worker in each.workers:
+                queues[worker.port][str(worker.ip)] = plan[each.name]
+        threads.steer(queues)
 
 
 def planned(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) -> dict[str, int]:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from olafctl.control import devices, members
+from olafctl.control import devices, members, shards
 from olafctl.control.deploy import found, recorded
 from olafctl.control.desired import desired
 from olafctl.control.devices import Sessions
@@ -23,8 +23,7 @@ from olafctl.machines.running import Found
 from olafctl.membership.model import Cluster
 from olafctl.queue.registers import is_staging
 from olafctl.targets import deployment, processes
-from olafctl.targets.interface import Registers, Running, device_name
-from olafctl.targets.twin.running import RunningTwin
+from olafctl.targets.interface import Device, Registers, Running, device_name
 from olafctl.testbed.model import Machine, Testbed
 from olafctl.testbed.topology import Topology
 from olafswitch.p4runtime.dataplane import CounterData
@@ -44,6 +43,8 @@ class Kept:
     address: str | None
     """The daemon's that keeps it; None without a daemon."""
     clusters: tuple[Cluster, ...]
+    unread: str = ""
+    """Why the daemon cannot read the store, so that these may be old."""
 
 
 def status(store: Store, kept: Kept | None = None) -> Json:
@@ -54,7 +55,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     device breaks off.
     """
     testbed = members.current(recorded(store), store)
-    unread = "" if kept else members.elsewhere(store)
+    unread = kept.unread if kept else members.elsewhere(store)
     if kept is not None:
         testbed = replace(testbed, clusters=kept.clusters)
     machines = everywhere.conditions(testbed)
@@ -88,12 +89,16 @@ def status(store: Store, kept: Kept | None = None) -> Json:
     report["processes"] = [*processes_of(store.folder), *parts]
     with devices.watching(running) as sessions:
         report["ports"] = _ports(testbed, running)
-        report["hosts"] = hosts.show(store.folder)
+        elsewhere = [host for part in machines.values() for host in part.get("hosts", ())]
+        report["hosts"] = [*hosts.show(store.folder), *elsewhere]
         report["links"] = _links(testbed, running)
-        report["shards"] = running.shards() if isinstance(running, RunningTwin) else []
+        several = shards.threads_of(running)
+        report["shards"] = {engine: list(threads.counted()) for engine, threads in several.items()}
+        report["steering"] = dict(at for threads in several.values() for at in threads.steering().items())
         report["devices"] = _devices(running, sessions)
-        report["queues"] = {engine: _queue(queue) for engine, queue in running.queues.items()}
-        lost = [f"+ {port}" for port in _of_all(machines, "lost")]
+        queues = devices.at_once(_queue, running.queues.values())
+        report["queues"] = dict(zip(running.queues, queues, strict=True))
+        lost = [f"+ {part}" for part in (*_of_all(machines, "lost"), *_of_all(machines, "absent"))]
         report["drift"] = lost or _drift(testbed, store.folder, running, sessions, compares=not unread)
     return report
 
@@ -211,15 +216,13 @@ def _links(testbed: Testbed, running: Running) -> list[Json]:
 
 
 def _devices(running: Running, sessions: Sessions) -> Json:
-    return {
-        device.name: {
-            "device_id": device.device_id,
-            "address": device.address,
-            "pipeline": devices.has_pipeline(device, sessions),
-            **_contents(device.name, sessions[device.name], devices.has_pipeline(device, sessions)),
-        }
-        for device in running.devices
-    }
+    def of(device: Device) -> Json:
+        there = devices.has_pipeline(device, sessions)
+        contents = _contents(device.name, sessions[device.name], there)
+        return {"device_id": device.device_id, "address": device.address, "pipeline": there, **contents}
+
+    names = [device.name for device in running.devices]
+    return dict(zip(names, devices.at_once(of, running.devices), strict=True))
 
 
 def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
@@ -272,8 +275,7 @@ def _missed(session: Session, table: str) -> Json | None:
 def _drift(testbed: Testbed, folder: Path, running: Running, sessions: Sessions, compares: bool) -> list[str]:
     if gone := ports_lost(folder):
         return [f"+ port {port.number} ({port.transport} {port.outer.path})" for port in gone]
-    lacking = [device for device in running.devices if not devices.has_pipeline(device, sessions)]
-    if lacking:
+    if lacking := devices.lacking(running, sessions):
         return [f"+ {device.name} pipeline" for device in lacking]
     absent = [f"+ host {stack.name} {stack.ip}" for stack in hosts.missing(folder)]
     if not compares:

@@ -7,9 +7,10 @@ verified, so whatever a crash interrupts is recognised and finished, or undone, 
 
 import errno
 import json
+import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,12 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.control.locks import ALL, CHANGE
+from olafctl.machines import everywhere
 from olafctl.network import interfaces
 from olafctl.targets import processes, testbeds
+from olafctl.testbed.model import Testbed
 from olafswitch import paths
 from olafswitch.errors import BadInput, OlafError, Problem
 
 FILE = "deployment.db"
+OTHERS = "the store of the olafctl that deployed it"
+AGENT = "OLAF_AGENT"
+"""Environment variable: HOST:PORT,… of agents that know what was deployed from elsewhere."""
 _VERSION = 4
 _SCHEMA = f"""
 begin;
@@ -220,13 +226,20 @@ def clear(folder: Path) -> None:
 def pick(name: str | None) -> Store:
     """The store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when None.
 
-    Raises BadInput when it does not exist, or several and none named.
+    What was deployed from elsewhere is noted as it runs now: the first of ``$OLAF_AGENT`` that answers knows
+    it. Raises BadInput when it does not exist, or several and none named.
     """
     names = all_names()
     shown = ", ".join(names) or "none"
+    agents = os.environ.get(AGENT)
+    if told := everywhere.told(agents.split(","), name) if agents and _may_be_others(name, names) else None:
+        return _of_others(testbeds.load(folder_of(told[0]) / f"{told[0]}.yaml", told[1]))
     if name is not None:
         if name not in names and name.endswith((".yaml", ".yml")):
-            name = testbeds.load(testbeds.locate(name)).name
+            testbed = testbeds.load(testbeds.locate(name))
+            if testbed.name not in names and everywhere.alive(testbed):
+                return _of_others(testbed)
+            name = testbed.name
         if name not in names:
             raise BadInput(Problem(f"deployment {name!r} does not exist", remedy=f"deployed: {shown}"))
         return Store(folder_of(name))
@@ -235,3 +248,33 @@ def pick(name: str | None) -> Store:
     if len(names) > 1:
         raise BadInput(Problem("several deployments", remedy=f"name one of {shown}"))
     return Store(folder_of(names[0]))
+
+
+def adopt(testbed: Testbed) -> Store:
+    """Note ``testbed`` as deployed, whatever of it runs on its machines. Raises OlafError."""
+    store = Store(folder_of(testbed.name))
+    claim(store.folder)
+    store.put(Role.RUNNING, Record(testbed.text, testbed.source.resolve(), testbed.target, ""))
+    store.put_membership("")
+    return store
+
+
+def _may_be_others(name: str | None, names: Sequence[str]) -> bool:
+    """Whether this olafctl, which knows ``names``, did not deploy it itself."""
+    if name is None:
+        return not names
+    store = Store(folder_of(name))
+    return not name.endswith((".yaml", ".yml")) and (not store.exists() or is_others(store))
+
+
+def is_others(store: Store) -> bool:
+    """Whether it is a note of what was deployed from elsewhere; one that cannot be read is not."""
+    with suppress(OlafError):
+        return store.membership() == OTHERS
+    return False
+
+
+def _of_others(testbed: Testbed) -> Store:
+    store = adopt(testbed)
+    store.put_membership(OTHERS)
+    return store

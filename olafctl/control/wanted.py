@@ -1,7 +1,7 @@
 """A testbed with everything needed to bring it up, and whether what runs is it already."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
@@ -10,9 +10,11 @@ from olafctl.control.store import Role, Store, remedy_for
 from olafctl.machines.everywhere import Everywhere
 from olafctl.targets import deployment, front_ports, registry, rendered, testbeds
 from olafctl.targets.front_ports import FrontPort
-from olafctl.targets.interface import Build, Progress, Running, Target
+from olafctl.targets.interface import Build, Progress, Rewirable, Running, Target
+from olafctl.testbed.machines import without
 from olafctl.testbed.model import Testbed
 from olafswitch.errors import BadInput, MissingTool, OlafError, Problem
+from olafswitch.ports.transport import Transport
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,23 @@ class Wanted:
     state: Path
     hosts: bool
     """Whether its hosts have namespaces of their own."""
+    away: Collection[str] = ()
+    """Machines that are left out."""
+
+    @property
+    def reached(self) -> Testbed:
+        """What of the testbed works without them."""
+        return without(self.testbed, self.away)
 
 
-def placed(testbed: Testbed) -> Target:
-    """A testbed's target, here or on its machines."""
-    return Everywhere(testbed.target) if testbed.machines else registry.get(testbed.target)
+def placed(testbed: Testbed, away: Collection[str] = ()) -> Target:
+    """A testbed's target, here or on its machines but for those that are ``away``."""
+    return Everywhere(testbed.target, away) if testbed.machines else registry.get(testbed.target)
 
 
-def target_of(testbed: Testbed) -> Target:
-    """A testbed's target. Raises MissingTool when a program that it needs is not installed."""
-    target = placed(testbed)
+def target_of(testbed: Testbed, away: Collection[str] = ()) -> Target:
+    """As :func:`placed`. Raises MissingTool when a program that it needs is not installed."""
+    target = placed(testbed, away)
     missing = target.missing()
     if missing:
         others = ", ".join(name for name in registry.names() if name != target.name)
@@ -48,12 +57,18 @@ def target_of(testbed: Testbed) -> Target:
     return target
 
 
-def prepare(testbed: Testbed, state: Path, progress: Progress, with_hosts: bool = False) -> Wanted:
+def prepare(
+    testbed: Testbed,
+    state: Path,
+    progress: Progress,
+    with_hosts: bool = False,
+    away: Collection[str] = (),
+) -> Wanted:
     """Render, check and build ``testbed``, for the deployment in ``state``. Raises OlafError."""
-    target = target_of(testbed)
+    target = target_of(testbed, away)
     progress("rendering and checking")
     rendered.check(testbed)
-    return Wanted(testbed, target, target.build(testbed, progress), state, with_hosts)
+    return Wanted(testbed, target, target.build(testbed, progress), state, with_hosts, away)
 
 
 def check_startable(target: Target, testbed: Testbed, state: Path) -> None:
@@ -76,24 +91,44 @@ def start(wanted: Wanted, progress: Progress) -> Running:
 def reusable(
     wanted: Wanted, store: Store, part: Callable[[Testbed], Testbed] = lambda whole: whole
 ) -> Running | None:
-    """What runs, when it is this build on these ports; None when it must be started again. ``part`` gives
-    what of a recorded testbed is to be compared."""
+    """What runs, when it is this build on these ports, or can be given them, see :func:`rewiring`; None when
+    it must be started again. ``part`` gives what of a recorded testbed is to be compared."""
     records = [record for record in map(store.record, Role) if record is not None]
     if not records or not _is_intact(wanted):
         return None
+    beds = [wanted.testbed]
     for record in records:
         try:
-            recorded = part(testbeds.load(record.source, record.testbed))
+            beds.append(part(testbeds.load(record.source, record.testbed)))
         except OlafError:
             return None
-        if (record.target, record.build, *_wiring(recorded)) != (
+        if (record.target, record.build, *_wiring(beds[-1])) != (
             wanted.target.name,
             wanted.build.key,
             *_wiring(wanted.testbed),
         ):
             return None
-    running = wanted.target.find(wanted.testbed, wanted.state)
-    return running if running is not None and running.alive() else None
+    same = all(bed.ports == wanted.testbed.ports for bed in beds)
+    ends = not same and any(port.transport is Transport.TAP for bed in beds for port in bed.ports)
+    running = None if ends else wanted.target.find(wanted.testbed, wanted.state)
+    if running is None or not running.alive():
+        return None
+    return running if same or (isinstance(running, Rewirable) and running.rewirable()) else None
+
+
+def rewiring(wanted: Wanted, running: Running | None) -> Sequence[str]:
+    """The front ports that ``running`` is to get or to lose while the others go on, as lines of a diff.
+    Raises OlafError."""
+    return running.rewiring(wanted.testbed) if isinstance(running, Rewirable) else ()
+
+
+def rewire(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
+    """As :func:`rewiring`, done."""
+    lines = tuple(rewiring(wanted, running))
+    if lines and isinstance(running, Rewirable):
+        progress("changing ports")
+        running.rewire(wanted.testbed, progress)
+    return lines
 
 
 def ports_lost(folder: Path) -> Sequence[FrontPort]:
@@ -103,10 +138,10 @@ def ports_lost(folder: Path) -> Sequence[FrontPort]:
 
 
 def _wiring(testbed: Testbed) -> tuple[object, ...]:
-    """What of a testbed is made when processes start: its engines, in their order and places, ports and
-    links."""
+    """What of a testbed is made when processes start, beside front ports: its engines, in their order and
+    places, and links."""
     names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
-    return names, testbed.ports, testbed.trunks, deployment.trunks(testbed)
+    return names, testbed.trunks, deployment.trunks(testbed)
 
 
 def _is_intact(wanted: Wanted) -> bool:

@@ -87,6 +87,9 @@ class Controller:
         self._requests: queue.Queue[_Request | None] = queue.Queue(_WAITING)
         self._problem = "not reached yet"
         self._next_check = 0.0
+        self._apart: Sequence[str] = ()
+        """Sections in which the leader's testbed is another one."""
+        self._stood_back = False
         self._stored.load(leads=bool(self.term))
         self._thread = threading.Thread(target=self._run, name=f"controller {self.name}", daemon=True)
 
@@ -157,6 +160,10 @@ class Controller:
         """Whether the devices are known to hold what is stored."""
         return self._stored.loaded and self.southbound.ready
 
+    def backup(self) -> str:
+        """As :meth:`Stored.backup`."""
+        return self._stored.backup()
+
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
         """The result of ``question`` about the membership, which does not change in the meantime."""
         with self._stored.locked() as stored:
@@ -214,6 +221,10 @@ class Controller:
         term = self._leadership.term
         if term == self.term:
             return
+        if term and self._apart:
+            self._leadership.close()  # for good: it would make the engines those of its own testbed
+            self._stood_back = True
+            return
         if self.term:
             # Others may change the deployment from now on.
             self.southbound.close()
@@ -228,7 +239,14 @@ class Controller:
             if not self._stored.loaded:
                 self._stored.load(leads=bool(self.term))
             self._stored.follow()
-            self._problem = self._leadership.trouble
+            if self._leadership.leader and not self._stood_back:
+                self._apart = self._stored.apart
+            if self._apart:
+                what = f"its testbed is another one than the leader's, in {', '.join(self._apart)}"
+                remedy = "it does not lead: give all controllers the same file, and start this one again"
+                self._note(OlafError(Problem(what, self.name, remedy)))
+            else:
+                self._problem = self._leadership.trouble
         except OlafError as error:
             # A history that no longer reaches back to what is known here begins with all rows.
             self._stored.loaded = False

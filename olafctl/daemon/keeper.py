@@ -1,12 +1,14 @@
 """Which daemon keeps a deployment: noted in the deployment's folder, for the commands that act once."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.control.locks import unless_changing
 from olafctl.control.status import Kept
-from olafctl.daemon.api.client import Client
+from olafctl.control.store import Store, is_others
+from olafctl.daemon.api.client import ADDRESS, Client
 from olafctl.daemon.api.convert import clusters_of
 from olafctl.daemon.controller import Unavailable
 from olafswitch.errors import BadInput, OlafError, Problem
@@ -38,8 +40,10 @@ def keeper(folder: Path) -> Iterator[Client | None]:
     try:
         address = (folder / _NOTE).read_text()
     except OSError:
-        yield None
-        return
+        address = os.environ.get(ADDRESS, "")
+        if not address or not is_others(Store(folder)):
+            yield None
+            return
     with Client(address) as client:
         yield client if _keeps(client, folder) else None
 
@@ -52,6 +56,8 @@ def _keeps(client: Client, folder: Path) -> bool:
     except Unavailable:
         return True
     except OlafError:
+        if is_others(Store(folder)):
+            raise
         # A daemon that was killed leaves its note; one that lives holds the deployment's lock.
         with unless_changing(folder) as quiet:
             if quiet:
@@ -63,4 +69,5 @@ def _keeps(client: Client, folder: Path) -> bool:
 def kept_by(client: Client, deployment: str) -> Kept:
     """The membership that a daemon keeps. Raises OlafError."""
     [status] = client.call("GetStatus", deployment=deployment).deployments
-    return Kept(client.address, clusters_of(status))
+    # Who leads has read it; what keeps it from being ready is at the devices.
+    return Kept(client.address, clusters_of(status), "" if status.term else status.problem)

@@ -4,24 +4,31 @@
 thread at a time may change it; any thread may read it between :meth:`Stored.locked` and the end of that.
 """
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from itertools import groupby
 
+import yaml
+
 from olafctl.daemon.draining import Draining
 from olafctl.daemon.site import Site
-from olafctl.membership.interface import Event, MembershipStore
+from olafctl.membership import backup
+from olafctl.membership.interface import HERE, Event, MembershipStore
 from olafctl.membership.membership import Change, Membership, parsed, rows
 from olafctl.membership.merge import fits
 from olafctl.membership.model import Cluster, Row
 from olafctl.testbed.ground import ground
+from olafswitch import cache
 from olafswitch.errors import OlafError, Problem
 
 _log = logging.getLogger(__name__)
+_TESTBED = "meta/testbed"
+"""The row with the name of the testbed; where several controllers share the store, with digests, too."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Stored:
         self._site = site
         self._store = store
         self.place = store.place
+        self._sections = {} if store.place == HERE else _digests(site.testbed.text)
         self._changed = threading.Condition()
         self._inspecting = threading.Lock()
         self.revision = 0
@@ -73,8 +81,10 @@ class Stored:
         was begun and is gone."""
         revision, stored = self._store.rows()
         if leads:
-            if not revision:
-                self._store.finish({**self._site.first(), "meta/testbed": {"name": self._name}})
+            own = {"name": self._name, "sections": self._sections} if self._sections else {"name": self._name}
+            first = {} if revision else self._site.first()
+            if not revision or (self._sections and stored.get(_TESTBED) != own):
+                self._store.finish({**first, _TESTBED: own})
                 revision, stored = self._store.rows()
             self._site.kept(self._store.place)
         try:
@@ -91,6 +101,13 @@ class Stored:
             self._draining = Draining()
             self._note(revision)
         self.loaded = True
+
+    @property
+    def apart(self) -> Sequence[str]:
+        """The sections in which this testbed is another one than that of who leads, or led last."""
+        theirs: Row = self.membership.rows.get(_TESTBED, {}).get("sections", {})
+        names = theirs.keys() | self._sections.keys() if theirs else ()
+        return sorted(name for name in names if theirs.get(name) != self._sections.get(name))
 
     def cluster_at(self, address: IPv4Address) -> Cluster | None:
         """The cluster of the member with this address."""
@@ -163,6 +180,10 @@ class Stored:
         if not self._inspecting.locked():
             threading.Thread(target=inspect, name=f"store {self._name}", daemon=True).start()
 
+    def backup(self) -> str:
+        """All that is stored, keys and nonces included, as a backup has it. Raises OlafError."""
+        return backup.content(self._store, self._name)
+
     def end(self) -> None:
         """Let those that watch end."""
         with self._changed:
@@ -182,3 +203,13 @@ class Stored:
     def _await_revision_after(self, since: int, patience: float) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self.revision > since or self.ended, patience)
+
+
+def _digests(text: str) -> dict[str, str]:
+    """Of each section of a testbed; not of its clusters, with which a membership only begins."""
+    sections = yaml.safe_load(text).items()
+    return {
+        name: cache.digest([json.dumps(value, sort_keys=True)])
+        for name, value in sections
+        if name != "clusters"
+    }

@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 _PATIENCE = 10.0
 """Seconds within which updates of deleted clusters must leave the queue, and of moved workers the tree."""
 _LOOK_AGAIN = 0.1
+"""Seconds: a queue does not say when its updates have left."""
 _TELL_MEMBERS = ("Halt", "Resume", "Help")
 """Calls after which control messages are under way to members."""
 

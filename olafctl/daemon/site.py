@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from olafctl.control import members
-from olafctl.control.deploy import deploy, find, find_running, recorded
+from olafctl.control.deploy import current, deploy, find, find_running, recorded
 from olafctl.control.locks import CHANGE, held
-from olafctl.control.store import Role, Store
+from olafctl.control.store import Role, Store, adopt
 from olafctl.membership.interface import HERE
 from olafctl.membership.membership import rows_of
 from olafctl.membership.model import Cluster, Row
@@ -57,14 +57,16 @@ class Deployment:
         self._locks = ExitStack()
         self._locked = False
         record = store.record(Role.RUNNING)
-        if record is None:
+        if record is None and standby and testbed.machines:
+            adopt(testbed)  # the leader brings it up
+        elif record is None:
             deploy(testbed, progress)
         elif record.testbed != testbed.text:
             remedy = "deploy it first: olafctl deploy, while no daemon runs"
             raise BadInput(Problem("what runs was deployed from another text", str(testbed.source), remedy))
         if not standby:
             self._lock()
-        self.testbed, _ = find(store)
+        self.testbed = current(store)
 
     @property
     def folder(self) -> Path:

@@ -6,10 +6,12 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import grpc
 
@@ -27,6 +29,8 @@ pipeline."""
 _SECONDS = 20.0
 """For a call that only looks."""
 _WAITING = 256
+_AT_ONCE = 32
+_T = TypeVar("_T")
 _OPTIONS = (
     ("grpc.max_send_message_length", LONGEST),
     ("grpc.keepalive_time_ms", 10_000),
@@ -55,20 +59,29 @@ class Agent:
         /,
         step: Callable[[Any], None] = lambda _: None,
         seconds: float | None = _SECONDS,
+        give: Callable[[Any], Iterator[bytes]] = lambda _: iter((b"",)),
         **fields: Any,
     ) -> Any:
-        """The answer of one call; ``step`` is given what comes before it."""
+        """The answer of one call; ``step`` is given what comes before it, and ``give`` what the machine
+        lacks: what it gives is sent."""
         answer: Any = None
-        for message in self._answers(name, seconds, fields):
-            if "value" in message:
-                answer = message["value"]
-            else:
-                step(message["step"])
+        more: queue.Queue[bytes | None] = queue.Queue(_WAITING)
+        try:
+            for message in self._answers(name, seconds, fields, iter(more.get, None)):
+                if "value" in message:
+                    answer = message["value"]
+                elif "lacks" in message:
+                    for piece in give(message["lacks"]):
+                        more.put(piece)
+                else:
+                    step(message["step"])
+        finally:
+            more.put(None)
         return answer
 
     def parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
         """What comes in parts, until it ends or the caller does."""
-        for message in self._answers(name, None, fields):
+        for message in self._answers(name, None, fields, iter(())):
             if "step" in message:
                 yield message["step"]
 
@@ -101,6 +114,9 @@ class Agent:
             problems = [Problem(each["what"], _at(named, each["where"]), each["remedy"]) for each in found]
             refused = error.code() is grpc.StatusCode.INVALID_ARGUMENT
             return BadInput(*problems) if refused else OlafError(*problems)
+        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            what, remedy = f"machine {named} has not answered in time", "try again when it has less to do"
+            return Unreachable(Problem(what, self.machine.address, remedy))
         details = error.details() or error.code().name
         what, remedy = trouble.of_tls(details, True) or (
             trouble.reason(details),
@@ -110,9 +126,12 @@ class Agent:
             Problem(f"machine {named} cannot be reached: {what}", self.machine.address, remedy)
         )
 
-    def _answers(self, name: str, seconds: float | None, fields: dict[str, Any]) -> Iterator[Any]:
-        call = self._channel.unary_stream(f"/{SERVICE}/{name}")
-        stream = call(json.dumps(fields).encode(), timeout=seconds, metadata=self._metadata)
+    def _answers(
+        self, name: str, seconds: float | None, fields: dict[str, Any], more: Iterator[bytes]
+    ) -> Iterator[Any]:
+        call = self._channel.stream_stream(f"/{SERVICE}/{name}")
+        sent = chain([json.dumps(fields).encode()], more)
+        stream = call(sent, timeout=seconds, metadata=self._metadata)
         try:
             for data in stream:
                 yield json.loads(data)
@@ -220,6 +239,27 @@ class DistantListener:
             self._problem = self._agent.problem(error)
         finally:
             self._theirs.close()
+
+
+def each(known: Mapping[str, Agent], act: Callable[[Agent], _T]) -> Mapping[str, _T]:
+    """What ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
+    Unreachable where machines are away and nothing else is wrong."""
+    if not known:
+        return {}
+    found: dict[str, _T] = {}
+    errors: list[OlafError] = []
+    with ThreadPoolExecutor(min(len(known), _AT_ONCE), "machines") as pool:
+        for name, future in [(name, pool.submit(act, agent)) for name, agent in known.items()]:
+            try:
+                found[name] = future.result()
+            except OlafError as error:
+                errors.append(error)
+    if errors:
+        problems = [problem for error in errors for problem in error.problems]
+        kinds = {type(error) for error in errors}
+        kind = kinds.pop() if len(kinds) == 1 else OlafError
+        raise (kind if kind in (Unreachable, BadInput) else OlafError)(*problems)
+    return found
 
 
 @cache

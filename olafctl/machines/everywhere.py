@@ -2,30 +2,33 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any
 
-from olafctl.machines.client import Agent, Unreachable
+from olafctl.machines import builds
+from olafctl.machines.client import Agent, Unreachable, each
 from olafctl.machines.running import Found, RunningEverywhere
+from olafctl.targets import registry
 from olafctl.targets.interface import Build, Progress
+from olafctl.testbed.machines import without
 from olafctl.testbed.model import Machine, Testbed
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem
 
-_AT_ONCE = 32
 _PIPELINES = "pipelines"
 _STARTING = 180.0
-_T = TypeVar("_T")
 
 
 class Everywhere:
-    """See :class:`olafctl.targets.interface.Target`: the target ``name`` on the machines of a testbed."""
+    """See :class:`olafctl.targets.interface.Target`: the target ``name`` on the machines of a testbed, but
+    for those that are ``away``."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, away: Collection[str] = ()) -> None:
         self.name = name
+        self._away = away
 
     def missing(self) -> Sequence[str]:
         """Nothing here: what a machine lacks is among its problems."""
@@ -33,10 +36,10 @@ class Everywhere:
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
         """Each machine builds what it does not have; the key stands for all of it. Raises OlafError."""
-        said = partial(_say, progress)
-        found = _each(
-            agents(testbed),
-            lambda agent: agent.call("Prepare", said(agent), None, **_part(testbed, agent.machine)),
+        said, give = partial(_say, progress), self._giving(testbed, progress)
+        found = each(
+            self._agents(testbed),
+            lambda agent: agent.call("Prepare", said(agent), None, give, **_part(testbed, agent.machine)),
         )
         keys = {name: answer["key"] for name, answer in sorted(found.items())}
 
@@ -45,6 +48,25 @@ class Everywhere:
 
         folder, _ = cache.build_once("machines", cache.digest([json.dumps(keys)]), write)
         return Build(folder, folder.name, any(answer["fresh"] for answer in found.values()))
+
+    def _giving(self, testbed: Testbed, progress: Progress) -> Callable[[Any], Iterator[bytes]]:
+        """What gives machines the builds that they lack; all of it is built here, once, for the first one."""
+        lock, built = Lock(), list[bool]()
+
+        def build() -> None:
+            with lock:
+                if not built:
+                    progress("building for the machines")
+                    registry.get(self.name).build(testbed, progress)
+                    built.append(True)
+
+        def give(asked: Any) -> Iterator[bytes]:
+            try:
+                yield from builds.given(asked, build)
+            except OlafError:  # what cannot be built here can there
+                yield b""
+
+        return give
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
         """What keeps each machine from its share, and every machine that cannot be reached."""
@@ -59,35 +81,47 @@ class Everywhere:
                 for each in found
             ]
 
-        return [problem for each in _each(agents(testbed), of).values() for problem in each]
+        return [problem for each in each(self._agents(testbed), of).values() for problem in each]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningEverywhere:
         """Every machine's share; one that runs already is left alone. Where one fails, those that were
         started now are ended. Raises OlafError."""
-        known = agents(testbed)
-        before = _each(known, lambda agent: agent.call("Find"))
+        known = self._agents(testbed)
+        before = each(known, lambda agent: agent.call("Find"))
         said = partial(_say, progress)
         try:
-            found = _each(
+            found = each(
                 known,
                 lambda agent: agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine)),
             )
         except BaseException:
             fresh = {name: agent for name, agent in known.items() if before[name] is None}
-            _each(fresh, _stop_quietly)
+            each(fresh, _stop_quietly)
             raise
         return self._running(testbed, known, found, state)
 
+    def foresee(self, testbed: Testbed, state: Path) -> tuple[RunningEverywhere, Mapping[str, Sequence[str]]]:
+        """What :meth:`start` would leave running, and by machine how it would change front ports there, as
+        lines of a diff. Raises OlafError."""
+        known = self._agents(testbed)
+        changes = each(known, lambda agent: agent.call("Foresee", **_part(testbed, agent.machine)))
+        staying = {name: agent for name, agent in known.items() if changes[name] is not None}
+        found = each(staying, lambda agent: agent.call("Find"))
+        return self._running(testbed, staying, found, state), {name: changes[name] for name in staying}
+
     def find(self, testbed: Testbed, state: Path) -> RunningEverywhere | None:
         """What runs, or None when some machine's share does not. Raises Unreachable, naming each machine."""
-        known = agents(testbed)
-        found = _each(known, lambda agent: agent.call("Find"))
+        known = self._agents(testbed)
+        found = each(known, lambda agent: agent.call("Find"))
         if any(part is None or not part["devices"] for part in found.values()):
             return None
         return self._running(testbed, known, found, state)
 
     def stop(self, state: Path) -> None:
         """Nothing runs here, see :func:`stop`."""
+
+    def _agents(self, testbed: Testbed) -> Mapping[str, Agent]:
+        return agents(without(testbed, self._away))
 
     def _running(
         self, testbed: Testbed, known: Mapping[str, Agent], found: Mapping[str, Found], state: Path
@@ -98,13 +132,42 @@ class Everywhere:
             for device in part["devices"]:
                 for digest in (device["p4info"], device["config"]):
                     _fetch(known[name], digest, folder / digest)
-        return RunningEverywhere(testbed, known, found, folder)
+        return RunningEverywhere(without(testbed, self._away), known, found, folder)
 
 
 def agents(testbed: Testbed) -> Mapping[str, Agent]:
     """The agents of the machines on which ``testbed`` has engines, by machine. Raises BadInput."""
     used = {engine.machine for engine in testbed.engines}
     return {each.name: Agent(each, testbed.name) for each in testbed.machines if each.name in used}
+
+
+def told(addresses: Sequence[str], name: str | None) -> tuple[str, str] | None:
+    """The name and the text of a testbed of which the first of some agents that answers has a share: of
+    ``name``, else of its only one; None where it knows none. Raises OlafError."""
+    errors: list[Problem] = []
+    for address in addresses:
+        try:
+            return _told(Machine("agent", address), name)
+        except Unreachable as error:
+            errors += error.problems
+    raise Unreachable(*errors)
+
+
+def _told(machine: Machine, name: str | None) -> tuple[str, str] | None:
+    if name is None:
+        known = Agent(machine, "").call("Describe")["deployments"]
+        if len(known) != 1:
+            what = f"the agent knows {len(known)} deployments"
+            remedy = f"name one of them: {', '.join(known)}" if known else "olafctl deploy TESTBED"
+            raise BadInput(Problem(what, machine.address, remedy))
+        [name] = known
+    found = Agent(machine, name).call("Deployed")
+    return None if found is None else (name, found["testbed"])
+
+
+def away(testbed: Testbed) -> Sequence[str]:
+    """The machines that cannot be reached."""
+    return [name for name, part in conditions(testbed).items() if part.get("away")]
 
 
 def conditions(testbed: Testbed) -> Mapping[str, Found]:
@@ -116,14 +179,19 @@ def conditions(testbed: Testbed) -> Mapping[str, Found]:
         except OlafError as error:
             return {"away": error.problems[0].what}
 
-    return _each(agents(testbed), of)
+    return each(agents(testbed), of)
+
+
+def alive(testbed: Testbed) -> Sequence[str]:
+    """The machines on which it runs."""
+    return [name for name, part in conditions(testbed).items() if part.get("alive")]
 
 
 def stop(testbed: Testbed, but: Sequence[Machine] = ()) -> None:
     """End every machine's share, except on some. Raises OlafError with each that could not; the others are
     ended."""
     addresses = {machine.address for machine in but}
-    _each(
+    each(
         {name: each for name, each in agents(testbed).items() if each.machine.address not in addresses},
         lambda agent: agent.call("Stop", seconds=_STARTING),
     )
@@ -135,27 +203,6 @@ def _part(testbed: Testbed, machine: Machine) -> dict[str, Any]:
 
 def _say(progress: Progress, agent: Agent) -> Callable[[Any], None]:
     return lambda step: progress(f"{agent.machine.name}: {step}")
-
-
-def _each(known: Mapping[str, Agent], act: Callable[[Agent], _T]) -> Mapping[str, _T]:
-    """What ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
-    Unreachable where machines are away and nothing else is wrong."""
-    if not known:
-        return {}
-    found: dict[str, _T] = {}
-    errors: list[OlafError] = []
-    with ThreadPoolExecutor(min(len(known), _AT_ONCE), "machines") as pool:
-        for name, future in [(name, pool.submit(act, agent)) for name, agent in known.items()]:
-            try:
-                found[name] = future.result()
-            except OlafError as error:
-                errors.append(error)
-    if errors:
-        problems = [problem for error in errors for problem in error.problems]
-        kinds = {type(error) for error in errors}
-        kind = kinds.pop() if len(kinds) == 1 else OlafError
-        raise (kind if kind in (Unreachable, BadInput) else OlafError)(*problems)
-    return found
 
 
 def _stop_quietly(agent: Agent) -> None:

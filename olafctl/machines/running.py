@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from olafctl.machines.calls import DEVICE
-from olafctl.machines.client import Agent
+from olafctl.machines.client import Agent, each
 from olafctl.targets.interface import Device, Registers, TimedFrame, VirtualTime, device_name
-from olafctl.targets.queue_process import SocketRegisters
+from olafctl.targets.queue_process import SocketRegisters, SocketShards
 from olafctl.targets.rendered import BLOCKS
 from olafctl.testbed.machines import share
 from olafctl.testbed.model import Testbed
@@ -28,12 +28,14 @@ class RunningEverywhere:
     def __init__(
         self, testbed: Testbed, agents: Mapping[str, Agent], found: Mapping[str, Found], pipelines: Path
     ) -> None:
-        """``found`` is what the agents say, by machine; ``pipelines`` is the folder with every P4Info and
-        device_config there, by digest."""
+        """``agents`` are those of the machines with what runs of ``testbed``, and ``found`` is what they say;
+        ``pipelines`` is the folder with every P4Info and device_config there, by digest."""
         self._agents, self._found = agents, found
-        machine_of = {engine.name: engine.machine for engine in testbed.engines}
+        machine_of = {engine.name: engine.machine for engine in testbed.engines if engine.machine in agents}
         engine_at = Topology(testbed).engine_at
-        self._agent_at = {number: agents[machine_of[name]] for number, name in engine_at.items()}
+        self._agent_at = {
+            number: agents[machine_of[name]] for number, name in engine_at.items() if name in machine_of
+        }
         devices: dict[str, Device] = {}
         for name, agent in agents.items():
             engines = [engine.name for engine in share(testbed, name).engines]
@@ -47,13 +49,16 @@ class RunningEverywhere:
                     pipelines / held["config"],
                     agent.for_device({DEVICE: str(held["device_id"])}),
                 )
-        order = [device_name(testbed, engine.name, block) for engine in testbed.engines for block in BLOCKS]
+        order = [device_name(testbed, engine, block) for engine in machine_of for block in BLOCKS]
         self.devices: Sequence[Device] = [devices[name] for name in order]
         self.queues: Mapping[str, Registers] = {
-            engine.name: SocketRegisters(
-                agents[engine.machine].ask, _queue(engine.name, found[engine.machine])
-            )
+            engine: SocketRegisters(agents[machine].ask, _queue(engine, found[machine]))
+            for engine, machine in machine_of.items()
+        }
+        self.sharded: Mapping[str, SocketShards] = {
+            engine.name: SocketShards(agents[engine.machine].ask)
             for engine in testbed.engines
+            if engine.machine in agents and testbed.shards_of(engine) > 1
         }
         front = {port.number for port in testbed.ports}
         ports = [port for part in found.values() for port in part["attachments"] if port["number"] in front]
@@ -65,10 +70,8 @@ class RunningEverywhere:
     def alive(self) -> bool:
         """Whether every part answered when it was looked for, and does now, with all of its ports."""
         try:
-            return all(
-                not self._found[name]["lost"] and agent.call("Find")["alive"]
-                for name, agent in self._agents.items()
-            )
+            now = each(self._agents, lambda agent: agent.call("Find"))
+            return all(not self._found[name]["lost"] and part["alive"] for name, part in now.items())
         except (OlafError, TypeError):
             return False
 
@@ -86,7 +89,7 @@ class RunningEverywhere:
 
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, of all machines; ``losses``: their sums."""
-        parts = [agent.ask("stats") for agent in self._agents.values()]
+        parts = each(self._agents, lambda agent: agent.ask("stats")).values()
         losses: dict[str, int] = {}
         for part in parts:
             for reason, count in part["losses"].items():

@@ -18,20 +18,25 @@ VERSION = 1
 _NONCE = "nonce/"
 
 
-def backup(store: MembershipStore, deployment: str, path: Path) -> int:
-    """Write the store's rows to ``path``, which only this user may read: keys are in it. Returns how many.
-
-    The store may be in use. Raises OlafError; then a file that was there is as before.
-    """
+def content(store: MembershipStore, deployment: str) -> str:
+    """A backup of the store's rows, which may be in use. Raises OlafError."""
     revision, rows = store.rows()
-    content = {
+    found = {
         "version": VERSION,
         "deployment": deployment,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "revision": revision,
         "rows": rows,
     }
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False)
+    return json.dumps({**found, "sha256": _digest(found)}, indent=1, sort_keys=True, allow_nan=False)
+
+
+def write(text: str, path: Path) -> int:
+    """Write a backup to ``path``, which only this user may read: keys are in it. Returns how many rows it
+    has.
+
+    Raises OlafError; then a file that was there is as before.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         partial.touch(mode=0o600)
@@ -43,7 +48,7 @@ def backup(store: MembershipStore, deployment: str, path: Path) -> int:
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise OlafError(Problem(f"cannot be written: {error.strerror}", str(path))) from None
-    return len(rows)
+    return len(json.loads(text)["rows"])
 
 
 def read(path: Path, ground: Ground) -> dict[str, Row]:

@@ -72,10 +72,10 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_servers(testbed, top)
-    if len(declared) > 1 and any(one.engine.shards > 1 for one in declared):
-        top.report.add(
-            top.place("engines"), "one has shards", "take shards out: several engines share a thread"
-        )
+    places = [one.engine.machine for one in declared]
+    if any(one.engine.shards > 1 and places.count(one.engine.machine) > 1 for one in declared):
+        why = "take shards out: engines of one machine share a thread"
+        top.report.add(top.place("engines"), "an engine that is not alone on its machine has shards", why)
     _check_own_addresses(declared, directory, report)
     _check_reserved(declared, [*servers, *workers, *others], directory, report)
     # What is wrong elsewhere may leave no tree.

@@ -1,13 +1,15 @@
 """The ``machines`` section: where engines run, each machine with the address of its agent; and what of a
 testbed one machine has."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from olafctl import quantities
 from olafctl.quantities import Unreadable
 from olafctl.testbed.model import Machine, Testbed
 from olafctl.testbed.source import Place, Section
-from olafswitch.errors import BadInput
+from olafctl.testbed.topology import Topology
+from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import address as addresses
 
 _ADDRESS = "give where its agent listens, such as address: 192.0.2.7:9700"
@@ -92,4 +94,36 @@ def share(testbed: Testbed, machine: str) -> Testbed:
         hosts=(),
         routes=(),
         machines=(),
+    )
+
+
+def without(testbed: Testbed, machines: Collection[str]) -> Testbed:
+    """What of ``testbed`` works without some machines: their engines, those behind them, and the hosts of
+    both are left out. Raises BadInput when that is everything."""
+    if not machines:
+        return testbed
+    topology, machine_of = Topology(testbed), {engine.name: engine.machine for engine in testbed.engines}
+    engines = tuple(
+        engine
+        for engine in testbed.engines
+        if not any(machine_of[name] in machines for name in topology.path_up(engine.name))
+    )
+    if not engines:
+        what = f"nothing works without {machine_of[testbed.root.name]}, where the root is"
+        raise BadInput(Problem(what, testbed.name, "wait for it: --wait SECONDS"))
+    names = {engine.name for engine in engines}
+    inside = {number for number, name in topology.engine_at.items() if name in names}
+    return replace(
+        testbed,
+        engines=engines,
+        ports=tuple(port for port in testbed.ports if port.number in inside),
+        trunks=tuple(port for port in testbed.trunks if port.number in inside),
+        links=tuple(link for link in testbed.links if link.port in inside),
+        parameter_servers=tuple(host for host in testbed.parameter_servers if host.port in inside),
+        clusters=tuple(
+            replace(each, workers=tuple(member for member in each.workers if member.port in inside))
+            for each in testbed.clusters
+        ),
+        hosts=tuple(host for host in testbed.hosts if host.port in inside),
+        routes=tuple(route for route in testbed.routes if route.port in inside),
     )

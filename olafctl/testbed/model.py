@@ -158,7 +158,11 @@ class Testbed:
     @property
     def shards(self) -> int:
         """Threads of its process that move frames."""
-        return self.root.shards if self.target == "software" else 1
+        return self.shards_of(self.root)
+
+    def shards_of(self, engine: Engine) -> int:
+        """Threads of the process of an engine that has one of its own."""
+        return engine.shards if self.target == "software" else 1
 
     @property
     def engine_host(self) -> Host | None:

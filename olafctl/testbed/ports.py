@@ -1,38 +1,21 @@
 """The ``ports`` sections: front ports one by one or by ranges of numbers."""
 
 import posixpath
-import re
 from functools import partial
 
 from olafctl.quantities import Unreadable, brief, choice, name, quoted, span
 from olafctl.testbed import impair, limits
+from olafctl.testbed.ends import interface_of, is_interface, pcap_files
 from olafctl.testbed.model import Engine, Port
 from olafctl.testbed.source import Place, Report, Section, attempt
 from olafswitch.ports.transport import Transport
 
 _OWN_PATHS = "give each port a path of its own, with {number} in a range's"
-_INTERFACE = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{limits.INTERFACE_NAME - 1}}}")
 _NUMBER = "{number}"
 _IMPAIR_REMEDY = "take impair out, or set transport: veth"
 _INTERFACE_REMEDY = f"use up to {limits.INTERFACE_NAME} letters, digits, '.', '-' and '_', but not lo"
-_RESERVED = frozenset({"lo", "all", "default"})
-"""Taken in every namespace, or by the kernel's own settings."""
 _LIST_REMEDY = "list the front ports, such as - {number: 1}"
 _LOW, _HIGH = limits.FRONT_PORTS[0], limits.FRONT_PORTS[-1]
-
-
-def interface_of(port: Port) -> str:
-    """The host's side of a port that is a veth or a TAP, or the network card: its path, its name, else its
-    number."""
-    if port.path is not None:
-        return port.path
-    return port.name if _is_interface(port.name) else f"port{port.number}"
-
-
-def pcap_files(path: str) -> tuple[str, str]:
-    """The files of a pcap port, into the pipeline and out of it."""
-    into, comma, out = path.partition(",")
-    return (into, out) if comma else (f"{path}.in.pcap", f"{path}.out.pcap")
 
 
 class FrontPorts:
@@ -233,7 +216,7 @@ def _fitting(path: str, transport: Transport | None, number: int, many: bool) ->
         raise Unreadable("all ports of the range would have it", f"write {_NUMBER} in it")
     shown = path.replace(_NUMBER, str(number))
     if transport in (Transport.VETH, Transport.TAP, Transport.NIC):
-        if not _is_interface(shown):
+        if not is_interface(shown):
             raise Unreadable(f"{quoted(path)} is not an interface name", _INTERFACE_REMEDY)
     elif transport is Transport.UNIX and len(shown.encode()) > limits.SOCKET_PATH:
         raise Unreadable("the socket path is too long", f"Linux allows {limits.SOCKET_PATH} bytes")
@@ -248,10 +231,6 @@ def _check_pcap(path: str) -> None:
     for file in pcap_files(path):
         if max(len(part.encode()) for part in file.split("/")) > limits.FILE_NAME or len(file) > limits.PATH:
             raise Unreadable("the pcap path is too long", f"Linux allows {limits.FILE_NAME} bytes a name")
-
-
-def _is_interface(name: str) -> bool:
-    return _INTERFACE.fullmatch(name) is not None and name not in _RESERVED
 
 
 def _files(port: Port) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ _NONCE = Field("nonce", 64, "larger than the sender's last one: its wall time in
 _MAC = Field(
     "mac",
     128,
-    "HMAC-SHA256 of the member's address, port and all bytes before it, first 16 bytes; zero without a key",
+    "HMAC-SHA256 of member's address, port and all bytes before it, first 16 bytes; zero without a key",
 )
 
 JOIN = Layout(

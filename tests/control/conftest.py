@@ -23,6 +23,15 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         destroy(Store(folder_of(name)))
 
 
+@pytest.fixture
+def laptop(place: Path, monkeypatch: pytest.MonkeyPatch) -> Testbed:
+    """The laptop testbed, which runs as it says, whatever the tests before left."""
+    monkeypatch.setenv("OLAF_STATE", str(place))
+    testbed = bed(place / "bed.yaml")
+    quietly(testbed)
+    return testbed
+
+
 def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
     """The shipped laptop testbed on UNIX sockets, written to ``path`` with texts replaced."""
     text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()

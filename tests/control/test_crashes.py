@@ -16,7 +16,21 @@ from olafctl.control.store import Record, Role, Store, folder_of
 from olafctl.targets import processes
 from tests.control.conftest import bed, quietly
 
-STEPS = ["rendering", "starting laptop", "making ports", "starting the twin", "programming"]
+STEPS = [
+    *(
+        pytest.param(step, marks=pytest.mark.slow)
+        for step in ("rendering", "starting laptop", "making ports")
+    ),
+    *("starting the twin", "programming"),
+]
+PORT = ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:")
+SIGNALS = [
+    pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+    pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+    signal.SIGTERM,
+]
+PROGRAM = ("\nports:", "\nudp_port: 20301\n\nports:")
+"""Another one, so that the engine starts again."""
 
 
 def ended_at(step: str, path: Path, how: signal.Signals = signal.SIGKILL) -> int:
@@ -41,10 +55,10 @@ def test_a_first_deploy_killed_in_any_step_converges_later(step: str, state: Pat
     assert quietly(laptop).changed is False
 
 
-@pytest.mark.parametrize("step", STEPS[1:])
+@pytest.mark.parametrize("step", [*STEPS[1:], "changing ports"])
 def test_a_change_killed_in_any_step_converges_both_ways(step: str, state: Path, tmp_path: Path) -> None:
     old = bed(tmp_path / "old.yaml")
-    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    new = bed(tmp_path / "new.yaml", PORT, *[PROGRAM] * (step != "changing ports"))
     quietly(old)
     ended_at(step, new.source)
     store = Store(folder_of("laptop"))
@@ -61,32 +75,8 @@ def test_every_process_killed_while_running_is_brought_back(state: Path, tmp_pat
     for process in processes.of(store.folder):
         os.kill(process.pid, signal.SIGKILL)
     assert status(store)["running"] is False
-    outcome = quietly(laptop)
-    assert outcome.started
+    assert quietly(laptop).started
     assert healthy(status(store))
-
-
-def test_destroy_after_a_kill_leaves_nothing(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    ended_at("programming", laptop.source)
-    store = Store(folder_of("laptop"))
-    destroy(store)
-    assert list(state.iterdir()) == []
-    assert list(processes.of(store.folder)) == []
-
-
-def test_status_reports_an_interrupted_deploy(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    ended_at("programming", laptop.source)
-    report = status(Store(folder_of("laptop")))
-    assert (report["interrupted"], healthy(report)) == (True, False)
-    assert find(Store(folder_of("laptop")))[0].name == "laptop"
-
-
-def test_a_deploy_under_way_is_not_reported_as_interrupted(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
-    store = Store(folder_of("laptop"))
     with locked(store.folder):
         store.put(Role.WANTED, Record(laptop.text, laptop.source, "twin", "a build"))
         report = status(store)
@@ -95,12 +85,24 @@ def test_a_deploy_under_way_is_not_reported_as_interrupted(state: Path, tmp_path
     assert (report["changing"], report["interrupted"]) == (False, True)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_deploy_is_reported_and_destroy_leaves_nothing(state: Path, tmp_path: Path) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    ended_at("programming", laptop.source)
+    store = Store(folder_of("laptop"))
+    report = status(store)
+    assert (report["interrupted"], healthy(report)) == (True, False)
+    assert find(store)[0].name == "laptop"
+    destroy(store)
+    assert list(state.iterdir()) == []
+    assert list(processes.of(store.folder)) == []
+
+
+@pytest.mark.parametrize("how", SIGNALS)
 def test_a_deploy_that_is_asked_to_end_goes_back_first(
     how: signal.Signals, state: Path, tmp_path: Path
 ) -> None:
     old = bed(tmp_path / "old.yaml")
-    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    new = bed(tmp_path / "new.yaml", PORT, PROGRAM)
     assert ended_at("starting the twin", old.source, how) == 130
     assert list(state.iterdir()) == []
     quietly(old)
@@ -110,19 +112,18 @@ def test_a_deploy_that_is_asked_to_end_goes_back_first(
     assert quietly(old).changed is False
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_interrupt_does_not_stop_the_going_back(
-    how: signal.Signals, state: Path, tmp_path: Path
-) -> None:
+def test_a_second_interrupt_does_not_stop_the_going_back(state: Path, tmp_path: Path) -> None:
     old = bed(tmp_path / "old.yaml")
-    new = bed(tmp_path / "new.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    new = bed(tmp_path / "new.yaml", PORT, PROGRAM)
     quietly(old)
     line = [sys.executable, "-m", "olafctl", "deploy", str(new.source)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for output in process.stderr:
-            if "starting the twin" in output or "going back" in output:
-                process.send_signal(how)
+            if "starting the twin" in output:
+                process.send_signal(signal.SIGTERM)
+            elif "going back" in output:
+                process.send_signal(signal.SIGINT)
     assert process.returncode == 130
     report = status(Store(folder_of("laptop")))
     assert (healthy(report), len(report["ports"])) == (True, 4)

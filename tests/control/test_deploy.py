@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import stat
 import subprocess
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,6 @@ from olafctl.control import devices
 from olafctl.control.deploy import deploy, find, using
 from olafctl.control.desired import desired
 from olafctl.control.destroy import destroy
-from olafctl.control.locks import locked
 from olafctl.control.logs import last_lines, paths_of
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
@@ -22,6 +23,7 @@ from olafctl.membership import limits
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds
 from olafctl.targets.interface import Running, of_root
+from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import Refusal
 from olafctl.wire.modes import Mode
 from olafswitch.errors import BadInput, OlafError
@@ -41,10 +43,20 @@ def pids(store: Store) -> list[int]:
     return sorted(process.pid for process in processes.of(store.folder))
 
 
-def test_a_testbed_runs_as_it_says_a_second_deploy_is_a_no_op(state: Path, tmp_path: Path) -> None:
+def test_a_testbed_runs_as_it_says_and_leaves_nothing(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And as a dry run foretold. Its processes log as the command that started them."""
+    monkeypatch.setenv("OLAF_LOG_LEVEL", "debug")
+    monkeypatch.setenv("OLAF_LOG_FORMAT", "json")
     laptop = bed(tmp_path / "bed.yaml")
+    foreseen = quietly(laptop, dry_run=True)
+    assert not state.exists() or not any(state.iterdir())
     first = quietly(laptop)
-    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") and first.changes.size == 29
+    assert first.started and first.pushed == ("vnp4_1", "vnp4_2") == foreseen.pushed
+    assert first.changes.size == 29
+    output = [{line for line in each.changes.lines() if " queue " not in line} for each in (foreseen, first)]
+    assert foreseen.started and output[0] == output[1]
     store = Store(folder_of("laptop"))
     report = status(store)
     assert healthy(report)
@@ -55,12 +67,27 @@ def test_a_testbed_runs_as_it_says_a_second_deploy_is_a_no_op(state: Path, tmp_p
         "forwarding": 5,
         "bridging": 5,
     }
+    [log] = paths_of(store)
+    lines = [json.loads(line) for line in last_lines(log, 100)]
+    seen = {line["message"].partition(":")[0] for line in lines if line["component"] == "targets.twin.attach"}
+    assert seen == {f"port {port.number}" for port in laptop.ports}
+    folder = store.folder
+    assert {device.address for device in started(store).devices} == {f"unix:{folder}/p4runtime.sock"}
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
+    assert {path.name for path, mode in modes.items() if mode & 0o077} == set(), "only its owner reaches it"
+    # What runs does not need the cache.
+    assert {state.resolve() / "laptop"} == {device.p4info.parents[2] for device in started(store).devices}
     before = pids(store)
     assert quietly(laptop, dry_run=True).changed is False
     second = quietly(laptop)
     assert (second.changed, second.changes.size, pids(store)) == (False, 0, before)
+    destroy(store)
+    assert list(state.iterdir()) == []
+    assert not any(Path(f"/proc/{pid}").exists() for pid in before)
+    assert store.record(Role.RUNNING) is None
 
 
+@pytest.mark.slow
 def test_three_hundred_workers_are_programmed_once(state: Path) -> None:
     hundred = testbeds.load(paths.sources() / "testbeds" / "hundred-clusters.yaml")
     outcome = quietly(hundred)
@@ -68,22 +95,10 @@ def test_three_hundred_workers_are_programmed_once(state: Path) -> None:
     assert quietly(hundred).changed is False
 
 
-def test_a_dry_run_says_what_a_deploy_then_does(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    foreseen = quietly(laptop, dry_run=True)
-    assert not state.exists() or not any(state.iterdir())
-    done = quietly(laptop)
-    assert foreseen.started and foreseen.pushed == done.pushed
-    output = {line for line in foreseen.changes.lines() if " queue " not in line}
-    assert {line for line in done.changes.lines() if " queue " not in line} == output
+def test_what_can_be_changed_in_place_is(laptop: Testbed, tmp_path: Path) -> None:
     fifo = bed(tmp_path / "fifo.yaml", ("mode: olaf", "mode: fifo"))
     assert list(quietly(fifo, dry_run=True).changes.lines()) == ["~ queue index 0 olaf => fifo"]
-    running = started(Store(folder_of("laptop")))
-    assert of_root(running.queues).read("mode") == 0
-
-
-def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
+    assert of_root(started(Store(folder_of("laptop"))).queues).read("mode") == 0
     store = Store(folder_of("laptop"))
     before = pids(store)
     third = "      - {name: lander-w2, port: 3, ip: 10.0.1.3}\n\nhosts:"
@@ -100,16 +115,61 @@ def test_what_can_be_changed_in_place_is(state: Path, tmp_path: Path) -> None:
     assert healthy(status(store))
 
 
-def test_another_set_of_ports_is_a_new_start(state: Path, tmp_path: Path) -> None:
+def test_ports_come_and_go_while_the_engine_goes_on(state: Path, tmp_path: Path) -> None:
     quietly(bed(tmp_path / "bed.yaml"))
     store = Store(folder_of("laptop"))
     before = pids(store)
-    outcome = quietly(
-        bed(tmp_path / "more.yaml", ("\nparameter_servers:", "  - {number: 9}\n\nparameter_servers:"))
+    more = bed(
+        tmp_path / "more.yaml",
+        ("\nparameter_servers:", "  - {number: 9, transport: unix}\n\nparameter_servers:"),
+        ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: moved.sock}"),
     )
-    assert outcome.started
-    assert not set(pids(store)) & set(before)
-    assert [port["number"] for port in status(store)["ports"]] == [1, 2, 3, 4, 9]
+    foreseen, outcome = quietly(more, dry_run=True), quietly(more)
+    assert [line.partition(" (")[0] for line in outcome.ports] == ["- port 4", "+ port 4", "+ port 9"]
+    assert (outcome.started, outcome.ports, pids(store)) == (False, foreseen.ports, before)
+    report = status(store)
+    assert healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4, 9]
+    assert (tmp_path / "moved.sock").is_socket()
+    assert quietly(more).changed is False
+    quietly(bed(tmp_path / "bed.yaml"))
+    report = status(store)
+    assert healthy(report) and [port["number"] for port in report["ports"]] == [1, 2, 3, 4]
+    assert pids(store) == before and not (tmp_path / "moved.sock").exists()
+    assert [number for number in range(1, 10) if _answers(store, number)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("version", "lacks"), [(3, ["expected"]), (2, ["expected", "membership"])])
+def test_what_an_earlier_version_deployed_is_taken_over_as_it_is(
+    version: int, lacks: list[str], state: Path, tmp_path: Path
+) -> None:
+    laptop = bed(tmp_path / "bed.yaml")
+    quietly(laptop)
+    store = Store(folder_of("laptop"))
+    LocalClient(store).call("Join", cluster="lander", ip="10.0.1.9", port=2, name="late")
+    before, recorded = pids(store), store.record(Role.RUNNING)
+    with closing(sqlite3.connect(store.folder / "deployment.db")) as database:
+        for table in lacks:
+            database.execute(f"drop table {table}")
+        database.execute(f"pragma user_version = {version}")
+        database.commit()
+    file = store.folder / "deployment.json"
+    record = json.loads(file.read_text())
+    del record["made"]
+    for part in (*record["ports"], *record["engines"]):
+        for newer in ("folders", "impair", "queues", "shards"):
+            part.pop(newer, None)
+    file.write_text(json.dumps(record))
+    assert healthy(status(store))
+    outcome = quietly(laptop)
+    assert (outcome.changed, pids(store), store.record(Role.RUNNING)) == (False, before, recorded)
+    [cluster] = status(store)["clusters"]
+    assert [worker["name"] for worker in cluster["workers"]] == ["lander-w0", "lander-w1", "late"]
+
+
+def _answers(store: Store, number: int) -> bool:
+    with suppress(OlafError), closing(started(store).host_port(number)):
+        return True
+    return False
 
 
 def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_path: Path) -> None:
@@ -126,18 +186,8 @@ def test_a_full_table_loses_the_old_before_it_takes_the_new(state: Path, tmp_pat
     assert healthy(status(Store(folder_of("laptop"))))
 
 
-def test_only_the_owner_reaches_a_deployment(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
-    folder = folder_of("laptop")
-    running = started(Store(folder))
-    assert {device.address for device in running.devices} == {f"unix:{folder}/p4runtime.sock"}
-    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
-    assert {path.name for path, mode in modes.items() if mode & 0o077} == set()
-
-
-def test_a_shell_that_has_left_locks_no_other_out(state: Path, tmp_path: Path) -> None:
+def test_a_shell_that_has_left_locks_no_other_out(laptop: Testbed, tmp_path: Path) -> None:
     """p4runtime-shell as it comes: its election id is 2⁶⁴, above every clock."""
-    quietly(bed(tmp_path / "bed.yaml"))
     running = started(Store(folder_of("laptop")))
     device = running.devices[0]
     shell = [str(shell_python()), "-m", "p4runtime_sh", "--grpc-addr", device.address]
@@ -150,8 +200,7 @@ def test_a_shell_that_has_left_locks_no_other_out(state: Path, tmp_path: Path) -
     assert outcome.changes.size == 1
 
 
-def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
+def test_another_primary_is_named_and_displaced_on_request_only(laptop: Testbed, tmp_path: Path) -> None:
     store = Store(folder_of("laptop"))
     running = started(store)
     device = running.devices[0]
@@ -165,9 +214,7 @@ def test_another_primary_is_named_and_displaced_on_request_only(state: Path, tmp
         assert of_root(running.queues).settings()[0].settings.mode is Mode.FIFO
 
 
-def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_drift_is_seen_and_fixed(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     running = started(store)
     with devices.controlling(running) as sessions:
@@ -186,9 +233,7 @@ def test_drift_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
     assert healthy(status(store))
 
 
-def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_one_index_that_was_set_apart_is_seen_and_fixed(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     running = started(store)
     for index in (0, 5):
@@ -202,9 +247,7 @@ def test_one_index_that_was_set_apart_is_seen_and_fixed(state: Path, tmp_path: P
         assert healthy(status(store))
 
 
-def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_a_pipeline_lost_by_a_device_is_pushed_again(laptop: Testbed) -> None:
     running = started(Store(folder_of("laptop")))
     with devices.controlling(running) as sessions:
         device = next(device for device in running.devices if device.name == "vnp4_1")
@@ -220,9 +263,7 @@ def test_a_pipeline_lost_by_a_device_is_pushed_again(state: Path, tmp_path: Path
     ]
 
 
-def test_a_deploy_that_cannot_start_goes_back_to_what_ran(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_a_deploy_that_cannot_start_goes_back_to_what_ran(laptop: Testbed, tmp_path: Path) -> None:
     store = Store(folder_of("laptop"))
     blocked = tmp_path / "no-folder"
     blocked.write_text("a file where a socket's folder would have to be")
@@ -234,34 +275,26 @@ def test_a_deploy_that_cannot_start_goes_back_to_what_ran(state: Path, tmp_path:
         quietly(broken)
     report = status(store)
     assert (report["testbed"], report["interrupted"], healthy(report)) == (
-        str(tmp_path / "bed.yaml"),
+        str(laptop.source),
         False,
         True,
     )
     assert quietly(laptop).changed is False
 
 
-def test_ports_that_fail_are_reported_before_anything_stops(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
+def test_ports_that_fail_are_reported_before_anything_stops(laptop: Testbed, tmp_path: Path) -> None:
     store = Store(folder_of("laptop"))
     before = pids(store)
     broken = bed(
         tmp_path / "broken.yaml",
         ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
     )
+    steps: list[str] = []
     for dry_run in (True, False):
         with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
-            quietly(broken, dry_run=dry_run)
+            deploy(broken, steps.append, dry_run=dry_run)
+    assert set(steps) <= {"rendering and checking"}
     assert pids(store) == before
-    assert healthy(status(store))
-
-
-def test_what_runs_does_not_need_the_cache(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
-    store = Store(folder_of("laptop"))
-    running = started(store)
-    assert {state.resolve() / "laptop"} == {device.p4info.parents[2] for device in running.devices}
     assert healthy(status(store))
 
 
@@ -276,9 +309,7 @@ def test_the_error_of_a_first_deploy_names_no_log_that_is_gone(
     assert str(state) not in str(failed.value)
 
 
-def test_a_use_keeps_deploys_and_other_uses_out(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_a_use_keeps_deploys_and_other_uses_out(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     with using(store) as (used, _):
         assert used.name == "laptop"
@@ -313,15 +344,6 @@ def test_a_folder_without_a_deployment_is_left_alone(state: Path, tmp_path: Path
     assert list(state.rglob("*")) == [precious.parent, precious]
 
 
-def test_two_deploys_at_once_do_not_mix(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    with (
-        locked(folder_of("laptop")),
-        pytest.raises(OlafError, match="another olafctl is at work on this deployment"),
-    ):
-        quietly(laptop)
-
-
 def test_a_moved_worker_stays_until_its_testbed_moves_it(state: Path, tmp_path: Path) -> None:
     second = "  - name: rover\n    workers:\n      - {name: rover-w0, port: 3, ip: 10.0.1.9}\n\nhosts:"
     pair = bed(tmp_path / "pair.yaml", ("\nhosts:", second))
@@ -334,51 +356,14 @@ def test_a_moved_worker_stays_until_its_testbed_moves_it(state: Path, tmp_path: 
     assert [worker["name"] for worker in rover["workers"]] == ["lander-w0", "rover-w0"]
     local.call("MoveWorker", worker="lander-w0", cluster="lander")
     assert desired(find(store)[0]) == desired(pair)
-    with pytest.raises(BadInput, match="worker 'nobody' does not exist"):
-        local.call("MoveWorker", worker="nobody", cluster="rover")
+    with pytest.raises(BadInput, match="worker 'unknown' does not exist"):
+        local.call("MoveWorker", worker="unknown", cluster="rover")
     with pytest.raises(BadInput, match="cluster '7' does not exist"):
         local.call("MoveWorker", worker="lander-w0", cluster="7")
     assert healthy(status(store))
 
 
-def test_processes_log_as_the_command_that_started_them(
-    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OLAF_LOG_LEVEL", "debug")
-    monkeypatch.setenv("OLAF_LOG_FORMAT", "json")
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
-    [log] = paths_of(Store(folder_of("laptop")))
-    lines = [json.loads(line) for line in last_lines(log, 100)]
-    seen = {line["message"].partition(":")[0] for line in lines if line["component"] == "targets.twin.attach"}
-    assert seen == {f"port {port.number}" for port in laptop.ports}
-
-
-def test_destroy_leaves_no_process_and_no_file(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
-    store = Store(folder_of("laptop"))
-    before = pids(store)
-    assert before
-    destroy(store)
-    assert list(state.iterdir()) == []
-    assert not any(Path(f"/proc/{pid}").exists() for pid in before)
-    assert store.record(Role.RUNNING) is None
-
-
-def test_what_cannot_start_is_reported_before_any_build(state: Path, tmp_path: Path) -> None:
-    broken = bed(
-        tmp_path / "broken.yaml",
-        ("name: uplink, transport: unix}", "name: uplink, transport: unix, path: /etc/hostname}"),
-    )
-    steps: list[str] = []
-    with pytest.raises(BadInput, match="/etc/hostname exists and is not a socket"):
-        deploy(broken, steps.append)
-    assert not steps
-    assert not folder_of("laptop").exists()
-
-
-def test_status_says_which_process_died(state: Path, tmp_path: Path) -> None:
-    quietly(bed(tmp_path / "bed.yaml"))
+def test_status_says_which_process_died(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     [twin] = processes.of(store.folder)
     shell = twin.parent()
@@ -389,5 +374,5 @@ def test_status_says_which_process_died(state: Path, tmp_path: Path) -> None:
     [seen] = report["died"]
     assert "olafctl.targets.twin.process was ended by signal KILL (see queue.log)" in seen
     assert not report["running"]
-    assert quietly(bed(tmp_path / "bed.yaml")).started
+    assert quietly(laptop).started
     assert not status(store)["died"]

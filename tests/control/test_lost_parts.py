@@ -12,12 +12,11 @@ from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, all_names, folder_of
 from olafctl.network import interfaces, ip
 from olafctl.targets import front_ports, processes, testbeds
+from olafctl.testbed.model import Testbed
 from tests.control.conftest import bed, quietly
 
 
-def test_a_port_that_was_taken_away_is_reported_and_made(state: Path, tmp_path: Path) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_a_port_that_was_taken_away_is_reported_and_made(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
     socket = store.folder.resolve() / "ports" / "4.sock"
     socket.unlink()
@@ -30,18 +29,18 @@ def test_a_port_that_was_taken_away_is_reported_and_made(state: Path, tmp_path: 
 
 
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
-@pytest.mark.parametrize("what", ["link", "netns"])
-def test_a_missing_interface_or_namespace_is_made_again(what: str, state: Path, tmp_path: Path) -> None:
+def test_a_missing_interface_or_namespace_is_made_again(state: Path, tmp_path: Path) -> None:
     path = tmp_path / "bed.yaml"
     path.write_text((paths.sources() / "testbeds" / "laptop.yaml").read_text())
     laptop = testbeds.load(path)
     quietly(laptop)
     store = Store(folder_of("laptop"))
     name = interfaces.interface_of(store.folder, "p4")
-    ip.run([what, "delete", name if what == "link" else interfaces.namespace_of(store.folder)])
-    assert "+ port 4 (veth uplink)" in status(store)["drift"]
-    assert quietly(laptop).started
-    assert healthy(status(store))
+    for lost in (["link", "delete", name], ["netns", "delete", interfaces.namespace_of(store.folder)]):
+        ip.run(lost)
+        assert "+ port 4 (veth uplink)" in status(store)["drift"]
+        assert quietly(laptop).started
+        assert healthy(status(store))
 
 
 def test_files_that_a_port_no_longer_has_are_missed(tmp_path: Path) -> None:
@@ -57,25 +56,19 @@ def test_files_that_a_port_no_longer_has_are_missed(tmp_path: Path) -> None:
     assert list(front_ports.lost([port])) == []
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda build: shutil.rmtree(build),
-        lambda build: (build / "vnp4_1" / "p4info.txtpb").write_text(""),
-    ],
-    ids=["deleted", "emptied"],
-)
-def test_a_damaged_build_is_reported_and_replaced(
-    damage: Callable[[Path], object], state: Path, tmp_path: Path
-) -> None:
-    laptop = bed(tmp_path / "bed.yaml")
-    quietly(laptop)
+def test_a_damaged_build_is_reported_and_replaced(laptop: Testbed) -> None:
     store = Store(folder_of("laptop"))
-    damage(store.folder / "build")
-    report = status(store)
-    assert ("+ vnp4_1 pipeline" in report["drift"], healthy(report)) == (True, False)
-    assert quietly(laptop).started
-    assert healthy(status(store))
+    build = store.folder / "build"
+    damages: list[Callable[[], object]] = [
+        lambda: shutil.rmtree(build),
+        lambda: (build / "vnp4_1" / "p4info.txtpb").write_text(""),
+    ]
+    for damage in damages:
+        damage()
+        report = status(store)
+        assert ("+ vnp4_1 pipeline" in report["drift"], healthy(report)) == (True, False)
+        assert quietly(laptop).started
+        assert healthy(status(store))
 
 
 def test_what_runs_without_a_record_is_not_taken_as_wanted(state: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from olafctl.control.deploy import deploy, find
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.local_client import LocalClient
-from olafctl.membership.backup import backup
+from olafctl.membership.backup import content, write
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds
 from olafctl.testbed.model import Testbed
@@ -103,7 +103,7 @@ def test_a_membership_that_is_gone_or_damaged_is_not_begun_again(
 ) -> None:
     store = Store(folder_of("kept"))
     with closing(SqliteStore(store.folder)) as kept:
-        backup(kept, "kept", tmp_path / "backup")
+        write(content(kept, "kept"), tmp_path / "backup")
     for file in store.folder.glob("membership.db*"):
         file.unlink()
     if left is not None:

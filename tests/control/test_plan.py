@@ -171,19 +171,6 @@ def test_regrouping_grows_the_new_group_first() -> None:
     ]
 
 
-def test_a_change_of_mode_and_rate_changes_only_registers(tmp_path: Path) -> None:
-    path = tmp_path / "bed.yaml"
-    text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()
-    path.write_text(
-        text.replace("mode: olaf", "mode: fifo").replace("output_rate: off", "output_rate: 20 Gb/s")
-    )
-    old = testbeds.load(paths.sources() / "testbeds" / "laptop.yaml")
-    assert list(plan(desired(old), desired(testbeds.load(path))).lines()) == [
-        "~ queue index 0 olaf => fifo",
-        "~ queue register rate off => 20 Gb/s",
-    ]
-
-
 @pytest.mark.parametrize("name", ["laptop", "nine-clusters", "hundred-clusters"])
 def test_every_worker_is_assigned_delivered_to_and_in_its_group(name: str) -> None:
     bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")

@@ -1,7 +1,6 @@
 """``olafctl server``: a parameter server as a process of its own."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from olaf.errors import OtherModel
 from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import VirtualNetwork, Wire
 
+from olafctl.cli import main
 from olafctl.control.serving import host_of, parameter_server, policy
 from olafctl.targets import testbeds
 from olafctl.wire.geometry import slot_values
@@ -148,32 +148,35 @@ def test_a_testbed_says_who_belongs_to_which_cluster() -> None:
     ],
 )
 def test_a_wrong_option_is_reported_and_nothing_starts(
-    arguments: list[str], code: int, words: list[str]
+    arguments: list[str],
+    code: int,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    line = [sys.executable, "-m", "olafctl", "server", *arguments]
-    environment = {key: value for key, value in os.environ.items() if key != "OLAF_DEBUG"}
-    ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, env=environment)
-    assert ended.returncode == code
-    assert "Traceback" not in ended.stderr
+    monkeypatch.delenv("OLAF_DEBUG", raising=False)
+    monkeypatch.setattr(sys, "argv", ["olafctl", "server", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == code
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed
     for word in words:
-        assert word in ended.stderr
+        assert word in printed
 
 
-def test_without_torch_an_optimiser_says_how_to_get_it() -> None:
-    without = "import sys; sys.modules['torch'] = None; from olafctl.cli.main import main; main()"
-    options = ["--listen", "127.0.0.1:0", "--policy", "async", "--optimizer", "adam"]
-    line = [sys.executable, "-c", without, "server", *options]
+@pytest.mark.parametrize(
+    ("lacking", "options", "remedy"),
+    [
+        ("torch", ("--policy", "async", "--optimizer", "adam"), "pip install torch"),
+        ("olaf", (), "pip install ./sdk"),
+    ],
+)
+def test_without_a_package_it_says_how_to_get_it(lacking: str, options: tuple[str, ...], remedy: str) -> None:
+    without = f"import sys; sys.modules[{lacking!r}] = None; from olafctl.cli.main import main; main()"
+    line = [sys.executable, "-c", without, "server", "--listen", "127.0.0.1:0", *options]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, check=False)
-    assert ended.returncode == 3
-    assert "pip install torch" in ended.stderr
-
-
-def test_without_the_sdk_it_says_how_to_get_it() -> None:
-    without = "import sys; sys.modules['olaf'] = None; from olafctl.cli.main import main; main()"
-    line = [sys.executable, "-c", without, "server", "--listen", "127.0.0.1:0"]
-    ended = subprocess.run(line, capture_output=True, text=True, timeout=SOON, check=False)
-    assert ended.returncode == 3
-    assert "pip install ./sdk" in ended.stderr
+    assert (ended.returncode, remedy in ended.stderr) == (3, True)
 
 
 def test_a_model_too_large_for_the_slots_is_refused() -> None:

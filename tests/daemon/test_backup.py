@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from olafctl.daemon.controller import Controller
-from olafctl.membership.backup import backup, read, restore
+from olafctl.membership.backup import content, read, restore, write
 from olafctl.membership.model import Cluster
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.testbed.ground import ground as ground_of
@@ -28,7 +28,7 @@ def made(controller: Controller, pair: Pair, tmp_path: Path) -> Path:
     done(controller, ASK.create_cluster(Cluster("red", key="ab" * 16)))
     done(controller, worker(1))
     store = SqliteStore(pair.folder)
-    backup(store, "lab", tmp_path / "backup.json")
+    write(content(store, "lab"), tmp_path / "backup.json")
     store.close()
     return tmp_path / "backup.json"
 
@@ -109,5 +109,5 @@ def test_it_must_fit_the_deployment(made: Path, tmp_path: Path) -> None:
 def test_a_folder_that_is_missing_is_an_error_for_people(pair: Pair, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "other")
     with pytest.raises(OlafError, match="cannot be written"):
-        backup(store, "lab", tmp_path / "missing" / "backup.json")
+        write(content(store, "lab"), tmp_path / "missing" / "backup.json")
     store.close()

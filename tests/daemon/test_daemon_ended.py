@@ -20,6 +20,7 @@ from olafctl.daemon.daemon import Shared, serving
 from olafctl.daemon.site import Deployment, Site
 from olafctl.targets import processes, registry, testbeds
 from olaflab.daemon import etcd_server
+from olaflab.daemon.daemon_process import until
 from tests.cli.conftest import Run, run, state
 from tests.daemon.conftest import needs_etcd
 
@@ -61,10 +62,15 @@ def engine(store: Store) -> psutil.Process:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[str]:
+def etcd() -> Iterator[etcd_server.Cluster]:
     needs_etcd()
-    with etcd_server.running() as made:
+    with etcd_server.cluster(1) as made:
         yield made
+
+
+@pytest.fixture
+def endpoint(etcd: etcd_server.Cluster) -> str:
+    return etcd.endpoints[0]
 
 
 def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
@@ -90,6 +96,28 @@ def test_a_membership_in_etcd_is_not_drift_without_its_daemon(
         assert f"(start its daemon: olafctl daemon ended --etcd {endpoint})" in refused.err, refused.err
     forced = run("deploy", file, "--force")
     assert f"forgot what joined at run time: every member in etcd at {endpoint}" in forced.err
+
+
+def test_an_etcd_that_is_away_is_not_drift(
+    store: Store, file: Path, run: Run, state: Path, etcd: etcd_server.Cluster
+) -> None:
+    site = Deployment(store, testbeds.load(file), lambda step: None)
+    with (
+        serving([site], f"unix:{state}/d/olaf.sock", shared=Shared(etcd.endpoints)) as server,
+        Client(server.address) as client,
+    ):
+        client.call("Join", cluster="red", ip="10.0.1.9", port=3, name="late")
+        etcd.kill(0)
+        until(lambda: "the store cannot be read" in run("status").out)
+        report = json.loads(run("status", "--json").out)
+        assert (report["running"], report["drift"]) == (True, [])
+        assert "etcd does not answer" in report["membership_unread"]
+        refused = run("worker", "join", "red", "10.0.1.8", "--port", 3)
+        assert "nothing was changed: it is not known who leads: " in refused.err
+        assert "etcd does not answer" in refused.err
+        etcd.start(0)
+        until(lambda: run("worker", "join", "red", "10.0.1.8", "--port", 3).code == 0)
+        assert run("status").code == 0
 
 
 def test_a_join_is_audited_and_force_names_what_it_forgets(store: Store, file: Path, run: Run) -> None:

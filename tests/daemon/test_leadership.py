@@ -1,6 +1,7 @@
 """Several controllers on one etcd: one leads, the others serve what it stores, and no acknowledged change is
 lost when it is gone."""
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -21,11 +22,12 @@ from olafctl.targets import registry
 from olaflab.daemon import etcd_server, failover
 from olaflab.daemon.daemon_process import until
 from olaflab.daemon.relay import Relay
-from tests.daemon.conftest import DEADLINE
+from tests.daemon.conftest import DEADLINE, TESTBED, lab
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import owned
 from tests.daemon.test_controller import ASK, done, worker
 
+CLUSTERS = "clusters: [{name: red, workers: [{name: w0, port: 2, ip: 10.0.1.1}]}]"
 Campaign = Callable[[str], EtcdLeadership]
 
 
@@ -229,6 +231,32 @@ def test_a_follower_serves_reads_and_names_the_leader(
             assert client.call("Leave", worker="w1").cluster == "red"
     finally:
         server.stop()
+        follower.close()
+
+
+def test_a_follower_with_another_testbed_says_so_and_never_leads(
+    etcd: Etcd, campaign: Campaign, pair: Pair
+) -> None:
+    leading = campaign("unix:/leader")
+    until(lambda: leading.term > 0)
+    leader = Controller(pair, EtcdStore(etcd, "lab", leading), leading)
+    leader.start()
+    following = campaign("unix:/other")
+    until(lambda: following.leader != "")
+    other = copy.copy(pair)
+    other.testbed = lab(TESTBED.replace("numbers: 2-4", "numbers: 2-5").replace("clusters: []", CLUSTERS))
+    follower = Controller(other, EtcdStore(etcd, "lab", following), following)
+    follower.start()
+    try:
+        until(lambda: "another one than the leader's, in ports" in follower.status().problem)
+        before = elected(pair)
+        leader.close()
+        third = campaign("unix:/third")
+        until(lambda: third.term > 0)
+        assert (follower.status().term, elected(pair)) == (0, before)
+        assert "in ports" in follower.status().problem
+    finally:
+        leader.close()
         follower.close()
 
 

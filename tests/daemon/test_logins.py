@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.machines import certificates
 from olafctl.machines.certificates import issue
+from olaflab.daemon.machines import client_folder
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.address import Tls
 from tests.daemon.test_api import TOKEN, owned
@@ -83,10 +84,26 @@ def test_trouble_with_tls_is_reported_in_words(controller: Controller, folder: M
         assert "is for another name or address" in output(address, tmp_path / "renamed")
     with served(controller, None, TOKEN) as address:
         assert "it does not speak TLS (unset OLAF_CERTS" in output(address, ours)
-    with closing(socket.socket()) as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with closing(socket.socket()) as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
         assert "no daemon answers: Connection refused" in output(address, None)
+
+
+@pytest.mark.parametrize(("role", "may"), [("reader", False), ("", False), ("controller", True)])
+def test_who_may_change_a_membership(
+    controller: Controller, folder: Made, tmp_path: Path, role: str, may: bool
+) -> None:
+    ours = folder("ours")
+    issue(ours, "other client", (), 1, role)
+    client_folder(ours, tmp_path / "theirs", "other client")
+    with (
+        served(controller, tls(ours)) as address,
+        Client(address, certificates=tmp_path / "theirs", timeout=20) as client,
+    ):
+        client.call("GetStatus")
+        with nullcontext() if may else pytest.raises(OlafError, match="may not CreateCluster: it needs"):
+            client.call("CreateCluster", name="red")
 
 
 def test_a_command_reports_it_in_one_line(controller: Controller, folder: Made) -> None:

@@ -293,7 +293,16 @@ def test_a_daemon_with_the_units_rights_finds_what_root_deployed(
 
 
 @pytest.mark.parametrize(
-    "words", [("daemon", "laptop", "--web", "9601"), ("agent", "opennic", "0000:3b:00.0", "--build", ".")]
+    "words",
+    [
+        ("daemon", "laptop", "--web", "9601"),
+        (
+            "agent",
+            "--listen",
+            "127.0.0.1:9700",
+            *(f"--tls-{kind}=/dev/null" for kind in ("cert", "key", "ca")),
+        ),
+    ],
 )
 def test_the_unit_starts_the_same_command(
     monkeypatch: pytest.MonkeyPatch,

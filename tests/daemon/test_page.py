@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,6 +28,7 @@ from tests.chromium import Tab, tab
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import Kept, kept
 
+pytestmark = pytest.mark.slow
 WIDTHS = (360, 1280)
 HOSTILE = "<img src=x onerror=document.x=1>"
 SHOTS = "OLAF_SHOTS"
@@ -50,12 +50,6 @@ HOUR = """async shown => {
         if (second % 50 === 0) await new Promise(done => setTimeout(done));
     }
 }"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def chromium() -> None:
-    if shutil.which("chromium") is None:
-        pytest.skip("needs chromium")
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +304,7 @@ def _look(clusters: int, workers: int) -> Look:
     registers |= {f"dropped_{number}": 1 for number in range(8)}
     registers |= {name: 1 for name in ("in_updates", "out_updates", "merged")}
     return Look(
-        replace(bed, clusters=tuple(made)), True, "", "nobody", 1, queues={"engine": registers},
+        replace(bed, clusters=tuple(made)), True, "", "operator", 1, queues={"engine": registers},
         ages={cluster.name: 250_000_000 for cluster in made},
         players={"10.0.0.9": olaf_pb2.Player(cluster="cluster 0", version=7, lag=2, slow=True)},
     )  # fmt: skip

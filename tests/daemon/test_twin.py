@@ -13,7 +13,7 @@ from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.local_client import LocalClient
 from olafctl.daemon.operate.opening import changing, reading
-from olafctl.membership.backup import backup
+from olafctl.membership.backup import content, write
 from olafctl.targets import processes
 from olafswitch.errors import OlafError
 from tests.daemon.deployment import Kept, kept
@@ -66,7 +66,7 @@ def test_a_running_daemon_is_backed_up_and_not_restored(client: Client, tmp_path
     client.call("CreateCluster", name="kept")
     try:
         with reading("lab", None, None) as store:
-            assert backup(store, "lab", tmp_path / "backup.json") > 0
+            assert write(content(store, "lab"), tmp_path / "backup.json") > 0
         assert '"cluster/kept"' in (tmp_path / "backup.json").read_text()
         with pytest.raises(OlafError, match="another olafctl is at work"), changing("lab", None, None):
             raise AssertionError("the daemon owns it")

@@ -12,9 +12,9 @@ from olafctl.machines.calls import DEPLOYMENT, SERVICE, VERSION
 from olafctl.machines.certificates import issue
 from olafctl.machines.client import Agent, Unreachable
 from olafctl.testbed.model import Machine
+from olaflab.daemon.machines import client_folder
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
-from tests.machines.lab import client_folder
 from tests.testbed.test_machines import TREE
 
 BED = TREE.replace("192.0.2.1:9700", "127.0.0.1:1")
@@ -55,7 +55,7 @@ def test_a_reader_changes_nothing(
     server: Server, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "reader"))
-    with pytest.raises(OlafError, match=r"reader may not .*: it needs the role controller"):
+    with pytest.raises(OlafError, match=r"reader at .* may not .*: it needs the role (controller|operator)"):
         agent(server).call(call, testbed=BED, machine="m1")
 
 
@@ -65,12 +65,19 @@ def test_a_reader_writes_no_register(server: Server, tmp_path: Path, monkeypatch
         agent(server).ask("write", queue="root", name="hold", value=1)
 
 
-def test_a_controller_sends_no_frames(
+def test_a_controller_sends_no_frames_and_runs_no_programs(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "controller"))
-    with pytest.raises(OlafError, match="needs the role operator"):
-        agent(server).frames(1)
+    calling = agent(server)
+    asked = iter([b'{"host": "ps", "line": ["true"]}'])
+    for ask in (
+        lambda: calling.frames(1),
+        lambda: calling.call("Pause", paused=True),
+        lambda: [*calling.stream("Exec", 0, asked)],
+    ):
+        with pytest.raises((OlafError, grpc.RpcError), match="needs the role operator"):
+            ask()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +127,15 @@ def test_a_certificate_of_another_authority_opens_nothing(
     issue(others, "operator", (), 1)
     client_folder(others, tmp_path / "stranger", "operator")
     monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "stranger"))
+    with pytest.raises(Unreachable, match="machine m1 cannot be reached"):
+        agent(server).call("Describe")
+
+
+def test_an_agents_stolen_key_opens_no_other_agent(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_folder(tmp_path / "certs", tmp_path / "stolen", "server")
+    monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "stolen"))
     with pytest.raises(Unreachable, match="machine m1 cannot be reached"):
         agent(server).call("Describe")
 

@@ -1,13 +1,20 @@
 """A testbed over two machines, from a desk that runs no engine."""
 
 import json
+import shutil
+import signal
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.machines.lab import Lab, until
+from olafctl.machines.certificates import issue
+from olaflab.daemon.daemon_process import running as serving
+from olaflab.daemon.daemon_process import until
+from olaflab.daemon.machines import PORT, Lab, lab, why_not
+from tests.machines.conftest import deployed_without, multi_hop
 
 ENGINE = "olafctl.targets.twin.process"
 
@@ -39,23 +46,52 @@ def test_deploy_names_each_machine_and_the_second_one_changes_nothing(racks: Lab
     report = json.loads(racks.olafctl("status", "--json"))
     assert [(each["name"], each["running"]) for each in report["machines"]] == [("m1", True), ("m2", True)]
     assert {each["engine"] for each in report["ports"]} == {"root", "tor1", "tor2"}
+    threads = {engine: len(shards) for engine, shards in report["shards"].items()}
+    assert threads == ({"tor2": 2} if report["target"] == "software" else {})
 
 
+@pytest.mark.slow
 def test_packets_pass_as_in_one_machine(running: Lab) -> None:
     assert " passed" in running.olafctl("test", "-k", "several_engines or round_hierarchy or ack_status")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_tree_of_four_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an engine each, from the desk, which has none."""
+    monkeypatch.delenv("OLAF_TEST_ALL")  # an operator may skip what a testbed has nothing for
+    if reason := why_not():
+        pytest.skip(reason)
+    with lab("m1", "m2", "m3", "m4") as made:
+        for number, above in ((1, "m3"), (2, "m3"), (3, "m4")):
+            made.cable(f"m{number}", above, f"cable{number}")
+        (made.folder / "multi-hop.yaml").write_text(multi_hop("software"))
+        made.olafctl("deploy", str(made.folder / "multi-hop.yaml"))
+        capture(made, ("ps", "s1-1", "s2-11"))
+        assert " passed" in made.olafctl("test")
+        made.olafctl("status")
+        made.olafctl("destroy")
+        for name in ("m1", "m2", "m3", "m4"):
+            assert not made.machines[name].processes(ENGINE)
+
+
+@pytest.mark.slow
 def test_captures_at_two_machines_are_one_file(running: Lab) -> None:
+    capture(running, ("ps", "host21"))
+
+
+def capture(running: Lab, ports: Sequence[str]) -> None:
+    """Frames at some ports while packet tests run."""
     file = running.folder / "both.pcapng"
-    line = running.machines["desk"].entered(
-        sys.executable, "-m", "olafctl", "capture", "ps", "host21", "-w", str(file), "-c", "4"
-    )
-    capturing = subprocess.Popen(line, env=running.environment(), stderr=subprocess.PIPE, text=True)
-    assert capturing.stderr is not None
-    assert "capturing" in capturing.stderr.readline()
-    running.olafctl("test", "-k", "bypass")
-    assert capturing.wait(60) == 0
-    assert "4 frames captured" in capturing.stderr.read()
+    with running.begun("-m", "olafctl", "capture", *ports, "-w", str(file), "-c", "4") as capturing:
+        assert capturing.stderr is not None
+        try:
+            assert "capturing" in capturing.stderr.readline()
+            running.olafctl("test", "-k", "bypass")
+            assert capturing.wait(60) == 0
+            assert "4 frames captured" in capturing.stderr.read()
+        finally:
+            capturing.kill()
     assert file.stat().st_size > 0
 
 
@@ -70,6 +106,7 @@ def test_an_agent_that_is_killed_finds_its_engines(running: Lab) -> None:
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == before
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_killed_comes_back_alone(running: Lab) -> None:
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
     kill_engines(running, "m2")
@@ -78,6 +115,167 @@ def test_an_engine_that_is_killed_comes_back_alone(running: Lab) -> None:
     running.olafctl("deploy", bed(running))
     running.olafctl("status")
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
+
+
+@pytest.mark.slow
+def test_another_desk_sees_it_and_does_not_end_it(running: Lab) -> None:
+    kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
+    refused = running.tried("deploy", bed(running), at="m2")
+    assert "runs on m1, m2 already, deployed from elsewhere" in refused.stderr
+    shown = running.tried("status", "--json", "--deployment", bed(running), at="m2")
+    report = json.loads(shown.stdout)
+    assert (report["running"], report["drift"]) == (True, [])
+    assert report["membership_unread"] == "the store of the olafctl that deployed it"
+    joined = running.tried("worker", "join", "walker", "10.0.1.99", "--port", "11", at="m2")
+    assert "(give its daemon's address: --daemon)" in joined.stderr
+    assert running.tried("test", "-k", "bypass", at="m2").returncode == 0
+    assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
+    running.olafctl("status")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_laptop_needs_certificates_an_agents_address_and_the_name(running: Lab) -> None:
+    """Where a daemon of the desk keeps the membership, that is changed and backed up, too."""
+    laptop, certs = running.folder / "laptop", running.folder / "certs"
+    shutil.rmtree(laptop, ignore_errors=True)
+    issue(certs, "daemon", (running.machines["desk"].address,), 1)
+    served = f"{running.machines['desk'].address}:9600"
+    tls = (
+        "--tls-cert",
+        f"{certs}/daemon.pem",
+        "--tls-key",
+        f"{certs}/daemon.key",
+        "--tls-ca",
+        f"{certs}/ca.pem",
+    )
+    given = {
+        "OLAF_STATE": str(laptop),
+        "OLAF_AGENT": f"10.97.0.9:{PORT},{running.machines['m2'].address}:{PORT}",
+    }
+
+    def from_laptop(*argv: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return running.tried(*argv, "--deployment", "two-racks", at="m1", **given, **more)
+
+    seen = from_laptop("status", "--json")
+    report = json.loads(seen.stdout)
+    assert (report["running"], report["drift"]) == (True, [])
+    assert report["membership_unread"] == "the store of the olafctl that deployed it"
+    assert "tor2" in from_laptop("graph", "--text", "--seconds", "0.1").stdout
+    assert from_laptop("logs").returncode == 0
+    assert from_laptop("test", "-k", "bypass").returncode == 0
+    assert "give its daemon's address" in from_laptop("cluster", "halt", "walker").stderr
+    assert (
+        "deployment 'no-racks' does not exist"
+        in running.tried("status", "-d", "no-racks", at="m1", **given).stderr
+    )
+    daemon = running.daemon(running.folder / "two-racks.yaml", "desk", *tls, listen=served)
+    with serving(daemon):
+        until(lambda: from_laptop("status", OLAF_DAEMON=served).returncode == 0)
+        for line in (
+            ("cluster", "halt", "walker"), ("cluster", "resume", "walker"), ("top", "--once"),
+            ("worker", "join", "walker", "10.0.1.99", "--port", "11", "--name", "late"),
+            ("worker", "leave", "late"), ("backup", str(running.folder / "kept")),
+        ):  # fmt: skip
+            done = from_laptop(*line, OLAF_DAEMON=served)
+            assert done.returncode == 0, done.stderr
+        assert from_laptop("destroy", OLAF_DAEMON=served).returncode == 0
+        assert not running.machines["m1"].processes(ENGINE)
+
+
+@pytest.mark.slow
+def test_what_goes_on_without_a_machine_is_brought_whole_again(running: Lab) -> None:
+    running.olafctl("destroy")
+    running.cut("m2")
+    try:
+        brought = running.olafctl("deploy", "--without", "m2", bed(running))
+        assert "cut off: cluster walker: " in brought
+        assert running.machines["m1"].processes(ENGINE)
+        assert "machine m2 cannot be reached" in running.olafctl("status", code=1)
+    finally:
+        running.cut("m2", whole=True)
+    kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
+    running.olafctl("deploy", "--wait", "60", bed(running))
+    running.olafctl("status")
+    assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
+    assert "nothing works without m1, where the root is" in running.olafctl(
+        "deploy", "--without", "m1", bed(running), code=2
+    )
+
+
+@pytest.mark.slow
+def test_what_fails_at_one_machine_goes_back_at_the_others(running: Lab) -> None:
+    """The agent of m2 is killed when the new engines start."""
+    slots = running.folder / "slots" / "two-racks.yaml"
+    slots.parent.mkdir(exist_ok=True)
+    slots.write_text(Path(bed(running)).read_text().replace("slots: 16", "slots: 15"))
+    assert "m2 could not go back" in deployed_without(running, str(slots), "m2")
+    running.olafctl("deploy", bed(running))
+    report = json.loads(running.olafctl("status", "--json"))
+    assert {queue["registers"]["slots"] for queue in report["queues"].values()} == {16}
+
+
+@pytest.mark.slow
+def test_verbs_work_from_the_desk(running: Lab, tmp_path: Path) -> None:
+    running.olafctl("worker", "join", "walker", "10.0.1.99", "--port", "11", "--name", "late")
+    assert "walker" in running.olafctl("top", "--once")
+    assert "tor2" in running.olafctl("graph", "--text", "--seconds", "0.1")
+    assert "rows" in running.olafctl("backup", str(tmp_path / "kept"))
+    running.olafctl("worker", "leave", "late")
+    refused = running.olafctl("exec", "ps", "--", "true", code=2)
+    assert "host 'ps' has no namespace of its own" in refused
+    assert "on another machine" in running.olafctl("shell", "--print", "tor2/vnp4_1", code=2)
+    running.olafctl("status")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_programs_run_as_hosts_of_any_machine(running: Lab) -> None:
+    """One at m1 sends to one at m2; streams, signals and exit codes are this command's."""
+    assert "+ host ps" in running.olafctl("deploy", "--hosts", "--dry-run", bed(running))
+    running.olafctl("deploy", "--hosts", bed(running))
+    assert {"ps", "walker-w2"} < {
+        each["name"] for each in json.loads(running.olafctl("status", "--json"))["hosts"]
+    }
+    with running.begun("-m", "olafctl", "exec", "walker-w2", "--", "python3", "-c", _HEARS) as hearing:
+        assert hearing.stdout is not None
+        assert hearing.stdout.readline() == "hears\n"
+        running.olafctl("exec", "ps", "--", "python3", "-c", _SAYS)
+        assert hearing.stdout.readline() == "10.0.0.254 says hello\n"
+        [olafctl] = psutil.Process(hearing.pid).children()
+        olafctl.send_signal(signal.SIGTERM)
+    assert hearing.returncode == 128 + signal.SIGTERM
+    with running.begun("-m", "olafctl", "exec", "ps", "sh", "-c", "cat; exit 7") as repeating:
+        assert repeating.communicate("again\n")[0] == "again\n"
+    assert repeating.returncode == 7
+    assert running.tried("exec", "ps", "no-such-program").returncode == 127
+    assert "needs the role operator" in running.tried("exec", "ps", "true", role="controller").stderr
+    assert " passed" in running.olafctl("test", "-k", "bypass")
+    running.olafctl("deploy", "--no-hosts", bed(running))
+    assert "walker-w2" not in running.olafctl("exec", "walker-w2", "true", code=2).split("(")[-1]
+
+
+_HEARS = """
+import socket
+at = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+at.bind(("10.0.2.11", 7))
+print("hears", flush=True)
+said, who = at.recvfrom(99)
+print(who[0], "says", said.decode(), flush=True)
+at.recv(99)
+"""
+_SAYS = """
+import socket
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"hello", ("10.0.2.11", 7))
+"""
+
+
+def test_an_earlier_controller_writes_to_no_device_and_no_queue(running: Lab) -> None:
+    with running.begun(str(Path(__file__).with_name("fenced.py")), bed(running)) as earlier:
+        answers = json.loads(earlier.communicate()[0])
+    assert len(answers) == 9  # of three engines: two devices and a queue
+    assert all("another controller is primary" in answer for answer in answers.values()), answers
+    running.olafctl("status")
 
 
 def test_a_reader_sees_and_changes_nothing(running: Lab) -> None:
@@ -93,9 +291,10 @@ def test_logs_name_their_machine(running: Lab) -> None:
     assert "m2/queue.log: " in logs
 
 
+@pytest.mark.slow
 def test_a_daemon_brings_back_what_is_killed_or_was_away(running: Lab) -> None:
     kept = [each.pid for each in running.machines["m1"].processes(ENGINE)]
-    with running.daemon(bed(running)):
+    with serving(running.daemon(running.folder / "two-racks.yaml")):
         for process in running.machines["m2"].processes(ENGINE):
             process.kill()
         until(lambda: running.tried("status").returncode == 0)
@@ -111,6 +310,7 @@ def test_a_daemon_brings_back_what_is_killed_or_was_away(running: Lab) -> None:
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
 
 
+@pytest.mark.slow
 def test_a_testbed_that_does_not_start_leaves_what_ran(running: Lab) -> None:
     wrong = running.folder / "wrong" / "two-racks.yaml"
     wrong.parent.mkdir(exist_ok=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from olafctl import paths
 from olafctl.membership.model import Kind
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
@@ -23,29 +22,6 @@ def load(tmp_path: Path, text: str) -> Testbed:
     path = tmp_path / "bed.yaml"
     path.write_text(HEAD + text)
     return testbeds.load(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "clusters", "workers", "slots"),
-    [
-        ("laptop", 1, 2, 8),
-        ("nine-clusters", 9, 27, 8),
-        ("hundred-clusters", 100, 300, 8),
-        ("iswitch-rack", 1, 4, 16),
-        ("large-model", 2, 6, 256),
-        ("predator-prey", 4, 8, 32),
-    ],
-)
-def test_the_shipped_testbeds_are_right(name: str, clusters: int, workers: int, slots: int) -> None:
-    bed = testbeds.load(paths.sources() / "testbeds" / f"{name}.yaml")
-    assert (bed.name, len(bed.clusters), len(bed.workers), bed.root.slots) == (
-        name,
-        clusters,
-        workers,
-        slots,
-    )
-    assert [worker.replica for worker in bed.workers] == list(range(1, workers + 1))
-    assert len(bed.ports) <= 10
 
 
 def test_left_out_fields_have_defaults(tmp_path: Path) -> None:

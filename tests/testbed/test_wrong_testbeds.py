@@ -1,4 +1,4 @@
-"""Every wrong testbed is answered with one clear line per problem and exit code 2."""
+"""Files that are no testbed, or stand for far too much; `tests/cli/test_wrong_testbeds.py` has the others."""
 
 import os
 import time
@@ -7,39 +7,8 @@ from pathlib import Path
 import pytest
 
 from olafctl.targets import testbeds
-from olafswitch.errors import EXIT_BAD_INPUT, BadInput
-from tests.testbed import wrong_places, wrong_testbeds
-from tests.testbed.wrong_testbeds import RIGHT, Wrong
-
-TABLE = [*wrong_testbeds.TABLE, *wrong_places.TABLE]
-
-
-def test_the_unchanged_testbed_is_right(tmp_path: Path) -> None:
-    path = tmp_path / "right.yaml"
-    path.write_text(RIGHT)
-    assert [worker.name for worker in testbeds.load(path).workers] == [
-        "a0",
-        "a1",
-        "b0-w0",
-        "b0-w1",
-        "b1-w0",
-        "b1-w1",
-    ]
-
-
-def test_the_table_is_long_enough_and_its_names_differ() -> None:
-    assert len(TABLE) >= 30
-    assert len({wrong.name for wrong in TABLE}) == len(TABLE)
-
-
-@pytest.mark.parametrize("wrong", TABLE, ids=lambda wrong: wrong.name)
-def test_each_problem_is_one_line_with_place_and_remedy(wrong: Wrong, tmp_path: Path) -> None:
-    path = tmp_path / "wrong.yaml"
-    path.write_text(RIGHT.replace(wrong.old, wrong.new))
-    with pytest.raises(BadInput) as caught:
-        testbeds.load(path)
-    assert caught.value.exit_code == EXIT_BAD_INPUT
-    assert [str(problem) for problem in caught.value.problems] == [f"{path}:{line}" for line in wrong.errors]
+from olafswitch.errors import BadInput
+from tests.testbed.wrong_testbeds import RIGHT
 
 
 @pytest.mark.parametrize(

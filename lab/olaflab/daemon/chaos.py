@@ -1,7 +1,7 @@
-"""Chaos: memberships change while the daemon and the twin are killed and the network between them is cut;
+"""Chaos: memberships change while the daemons and the engines are killed and the network between them is cut;
 then everything must agree.
 
-The daemon runs as a process of its own over a real twin, and is reached through its API alone, as by any
+Daemons run as processes of their own over real engines, and are reached through their API alone, as by any
 client.
 """
 
@@ -9,32 +9,30 @@ import itertools
 import math
 import random
 import threading
+import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-import psutil
+from typing import Any, Protocol
 
 from olafctl.control import devices
-from olafctl.control.deploy import find
 from olafctl.control.desired import desired
 from olafctl.control.plan import plan
-from olafctl.control.store import Store
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
-from olafctl.daemon.controller import Unavailable
+from olafctl.membership.interface import MembershipStore
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster
-from olafctl.membership.sqlite import SqliteStore
-from olafctl.targets import processes
-from olaflab.daemon.daemon_process import TIMEOUT, until
+from olafctl.targets.interface import Running
+from olafctl.testbed.model import Testbed
+from olaflab.daemon.clients import answered, created
+from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
 from olaflab.daemon.history import Call, Outcome, violations
-from olaflab.daemon.kept_twin import KeptTwin, kept_twin
-from olafswitch.errors import BadInput, OlafError, Problem
+from olaflab.daemon.kept_twin import kept_twin
+from olafswitch.errors import OlafError, Problem
 
 _TESTBED = """
 name: chaos
@@ -57,13 +55,10 @@ parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
 _PORTS, _TREE_PORTS = (2,), (2, 6)
-"""Front ports that workers join by, and join again by."""
 _CLUSTERS = {"red": "OLAF", "green": "FIFO", "blue": "ISWITCH"}
 """With their modes: H of the last follows its members, so that each change of these is one of the queue's."""
 _CLIENTS = 4
 _WORKERS = 12
-_DAEMON, _TWIN = "daemon", "twin"
-_FROZEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,28 @@ class Report:
     revisions: int
     members: int
     """At the end."""
+    pause: float
+    """The longest time between two changes that were done, in seconds."""
     disagreements: list[str]
+
+
+class Ground(Protocol):
+    """What is disturbed."""
+
+    @property
+    def daemons(self) -> Sequence[DaemonProcess]: ...
+
+    def kill(self, chance: random.Random, end: Callable[[DaemonProcess], None]) -> str:
+        """Kill something, a daemon by ``end``, and start it again; what it was."""
+
+    def cut(self, chance: random.Random) -> str:
+        """Cut the network for a while; what became of what was under way."""
+
+    def store(self) -> AbstractContextManager[MembershipStore]:
+        """The membership's, to be read."""
+
+    def found(self) -> tuple[Testbed, Running | None]:
+        """What runs."""
 
 
 def run(
@@ -91,36 +107,50 @@ def run(
     engines workers also change the engine. Raises OlafError when something does not come back."""
     progress("deploying")
     with kept_twin(_TREE if tree else _TESTBED) as twin:
-        chaos = _Chaos(twin, random.Random(seed), _TREE_PORTS if tree else _PORTS)
-        progress("creating clusters")
-        chaos.prepare()
-        clients = [
-            threading.Thread(target=chaos.change_memberships, args=(seed + n,), daemon=True)
-            for n in range(_CLIENTS)
-        ]
-        clients.append(threading.Thread(target=chaos.read_memberships, daemon=True))
-        for client in clients:
-            client.start()
-        chaos.disturb(kills, cuts, changes, progress)
-        for client in clients:
-            client.join(TIMEOUT)
-            if client.is_alive():
-                raise OlafError(Problem(f"a client waits for its answer for {TIMEOUT:g} s", "the daemon"))
-        progress("comparing")
-        return chaos.compare()
+        return run_on(twin, _TREE_PORTS if tree else _PORTS, kills, cuts, changes, seed, progress)
+
+
+def run_on(
+    ground: Ground,
+    ports: Sequence[int],
+    kills: int,
+    cuts: int,
+    changes: int,
+    seed: int,
+    progress: Callable[[str], None],
+) -> Report:
+    """As :func:`run`, of what runs already; workers join, and join again, by ``ports``."""
+    chaos = _Chaos(ground, ports, random.Random(seed))
+    progress("creating clusters")
+    chaos.prepare()
+    clients = [
+        threading.Thread(target=chaos.change_memberships, args=(seed + n,), daemon=True)
+        for n in range(_CLIENTS)
+    ]
+    clients.append(threading.Thread(target=chaos.read_memberships, daemon=True))
+    for client in clients:
+        client.start()
+    chaos.disturb(kills, cuts, changes, progress)
+    for client in clients:
+        client.join(TIMEOUT)
+        if client.is_alive():
+            raise OlafError(Problem(f"a client waits for its answer for {TIMEOUT:g} s", "the daemon"))
+    progress("comparing")
+    return chaos.compare()
 
 
 class _Chaos:
-    def __init__(self, twin: KeptTwin, chance: random.Random, ports: Sequence[int]) -> None:
-        self._folder = twin.folder
+    def __init__(self, ground: Ground, ports: Sequence[int], chance: random.Random) -> None:
+        self._ground = ground
         self._ports = ports
-        self._daemon = twin.daemon
-        self._relays = twin.relays
+        self._daemons = {each.address: each for each in ground.daemons}
         self._chance = chance
         self._steps = itertools.count()
-        self._calls: list[Call] = []
+        self._calls: list[tuple[str, Call]] = []
+        """With the address that was called."""
+        self._done: list[float] = []
         self._reads: list[tuple[int, dict[str, str]]] = []
-        self._deaths: list[int] = []
+        self._deaths: dict[str, list[int]] = {address: [] for address in self._daemons}
         """Steps at which a daemon was dead."""
         self._killed: Counter[str] = Counter()
         self._cuts: Counter[str] = Counter()
@@ -128,70 +158,77 @@ class _Chaos:
         self._progressed = threading.Condition()
 
     def prepare(self) -> None:
-        with Client(self._daemon.address) as client:
+        with self._clients() as clients:
             for name, mode in _CLUSTERS.items():
-                until(partial(_created, client, name, mode))
+                until(partial(created, clients, name, mode))
 
     # Clients
 
     def change_memberships(self, seed: int) -> None:
-        """What one client does, until the run ends."""
+        """What one client does, until the run ends: it calls one daemon until that does not lead."""
         chance = random.Random(seed)
-        with Client(self._daemon.address, timeout=TIMEOUT) as client:
+        with self._clients() as clients:
+            client = clients[0]
             while not self._ending.is_set():
                 number = chance.randrange(_WORKERS)
                 action = chance.choice(["join", "join", "leave", "move"])
-                cluster = chance.choice(list(_CLUSTERS))
-                self._call(client, number, action, cluster, chance.choice(self._ports))
+                cluster, port = chance.choice(list(_CLUSTERS)), chance.choice(self._ports)
+                if not self._call(client, number, action, cluster, port):
+                    client = self._leader(clients) or client
 
-    def _call(self, client: Client, number: int, action: str, cluster: str, port: int) -> None:
+    def _call(self, client: Client, number: int, action: str, cluster: str, port: int) -> bool:
+        """Whether the answer is final."""
         worker = f"w{number}"
         request = {"cluster": cluster, "ip": f"10.0.1.{number + 1}", "port": port, "name": worker}
-        began, outcome = next(self._steps), Outcome.DONE
-        try:
-            match action:
-                case "join":
-                    client.call("Join", **request)
-                case "leave":
-                    client.call("Leave", worker=worker)
-                case _:
-                    client.call("MoveWorker", worker=worker, cluster=cluster)
-        except BadInput:
-            outcome = Outcome.REFUSED
-        except Unavailable:
-            self._ending.wait(0.02)
-            return  # the answer was that nothing was changed
-        except OlafError:
-            outcome = Outcome.UNKNOWN
+        began = next(self._steps)
+        match action:
+            case "join":
+                change = partial(client.call, "Join", **request)
+            case "leave":
+                change = partial(client.call, "Leave", worker=worker)
+            case _:
+                change = partial(client.call, "MoveWorker", worker=worker, cluster=cluster)
+        if (outcome := answered(change)) is None:
+            return False
         with self._progressed:
-            self._calls.append(Call(worker, action, cluster, began, next(self._steps), outcome))
+            call = Call(worker, action, cluster, began, next(self._steps), outcome)
+            self._calls.append((client.address, call))
+            if outcome is Outcome.DONE:
+                self._done.append(time.monotonic())
             self._progressed.notify_all()
-        if outcome is Outcome.UNKNOWN:
-            self._await_daemon(client)
+        return outcome is not Outcome.UNKNOWN
+
+    def _leader(self, clients: Sequence[Client]) -> Client | None:
+        """Wait for the one that leads: repeating a call that failed would find out nothing more."""
+        while not self._ending.wait(0.02):
+            for client in clients:
+                with suppress(OlafError):
+                    if client.call("GetStatus", summary=True).deployments[0].term:
+                        return client
+        return None
 
     def read_memberships(self) -> None:
         """What the client does that only looks."""
-        with Client(self._daemon.address, timeout=TIMEOUT) as client:
-            while not self._ending.is_set():
-                began = next(self._steps)
+        with self._clients() as clients:
+            for turn in itertools.count():
+                if self._ending.wait(0.05):
+                    return
+                client, began = clients[turn % len(clients)], next(self._steps)
                 try:
                     status = _status(client)
                 except OlafError:
-                    self._await_daemon(client)
                     continue
                 ended, found = next(self._steps), _where(status)
                 with self._progressed:
                     self._reads.append((int(status.resume_token), found))
-                    self._calls += _as_reads(found, began, ended)
-                self._ending.wait(0.05)
+                    if status.term:  # who follows may be behind
+                        self._calls += ((client.address, each) for each in _as_reads(found, began, ended))
 
-    def _await_daemon(self, client: Client) -> None:
-        """Wait until it answers again: a client that repeats itself would find out nothing more."""
-        while not self._ending.is_set():
-            with suppress(OlafError):
-                client.call("GetStatus", summary=True)
-                return
-            self._ending.wait(0.02)
+    @contextmanager
+    def _clients(self) -> Iterator[list[Client]]:
+        """One of each daemon."""
+        with ExitStack() as stack:
+            yield [stack.enter_context(Client(address, timeout=TIMEOUT)) for address in self._daemons]
 
     # Disturbances
 
@@ -207,38 +244,22 @@ class _Chaos:
         self._ending.set()
 
     def _kill(self) -> str:
-        victim = self._chance.choice([_DAEMON, _TWIN])
-        if victim == _DAEMON:
-            self._end_daemon()
-            self._daemon.start()
-        else:
-            for process in processes.of(self._folder):
-                with suppress(psutil.Error):
-                    process.kill()
+        victim = self._ground.kill(self._chance, self._end)
         self._killed[victim] += 1
         return f"killed the {victim}"
 
-    def _end_daemon(self) -> None:
-        self._daemon.kill()
-        self._deaths.append(next(self._steps))
+    def _end(self, daemon: DaemonProcess) -> None:
+        daemon.kill()
+        self._deaths[daemon.address].append(next(self._steps))
 
     def _cut(self) -> str:
-        """Make the twin unreachable for a while: refused at once, or not answering; what was sent into the
-        silence arrives afterwards or is lost."""
-        how = self._chance.choice(["refused", "arrived late", "lost"])
-        for relay in self._relays:
-            relay.cut() if how == "refused" else relay.freeze()
-        self._ending.wait(self._chance.uniform(0, _FROZEN_SECONDS))
-        for relay in self._relays:
-            if how == "lost":
-                relay.cut()
-            relay.heal()
+        how = self._ground.cut(self._chance)
         self._cuts[how] += 1
         return f"cut the network: {how}"
 
     def _answered(self) -> int:
         known = (Outcome.DONE, Outcome.REFUSED)
-        return sum(call.outcome in known and call.action != "read" for call in self._calls)
+        return sum(call.outcome in known and call.action != "read" for _, call in self._calls)
 
     def _await_answers(self, count: int) -> None:
         with self._progressed:
@@ -249,15 +270,20 @@ class _Chaos:
 
     def compare(self) -> Report:
         """Compare the clients' answers, the store, the devices and the queue."""
-        with Client(self._daemon.address) as client:
-            until(lambda: client.call("GetStatus", summary=True).deployments[0].ready)
-            # Engines above may know a worker that changed its cluster a little later.
-            until(lambda: not self._drift(clusters_of(_status(client))))
-            status = _status(client)
+        with self._clients() as clients:
+            settled: list[tuple[Client, Any]] = []
+
+            def look() -> bool:
+                settled[:] = self._settled(clients)
+                return bool(settled)
+
+            until(look)
+            leader, status = settled[0]
         found, step = _where(status), next(self._steps)
-        self._calls += _as_reads(found, step, step)
-        self._end_daemon()
-        calls = [self._bounded(call) for call in self._calls]
+        self._calls += ((leader.address, each) for each in _as_reads(found, step, step))
+        for daemon in self._daemons.values():
+            self._end(daemon)
+        calls = [self._bounded(address, call) for address, call in self._calls]
         wrong = [f"no order explains the answers about {worker}" for worker in violations(calls)]
         wrong += self._misread()
         wrong += self._differences(found)
@@ -269,41 +295,51 @@ class _Chaos:
             reads=len(self._reads),
             revisions=int(status.resume_token),
             members=len(found),
+            pause=max(
+                (later - earlier for earlier, later in itertools.pairwise(sorted(self._done))), default=0.0
+            ),
             disagreements=wrong,
         )
 
-    def _bounded(self, call: Call) -> Call:
+    def _settled(self, clients: Sequence[Client]) -> Iterator[tuple[Client, Any]]:
+        """A leader with its status, where all devices agree with it: engines above may know a worker that
+        changed its cluster a little later, and the leader may change until then."""
+        for client in filter(_ready, clients):
+            status = _status(client)
+            if status.term and not self._drift(clusters_of(status)):
+                yield client, status
+
+    def _bounded(self, address: str, call: Call) -> Call:
         """A call of unknown outcome may take effect until the daemon that lived when it ended is dead."""
         if call.outcome is not Outcome.UNKNOWN:
             return call
-        later = bisect_right(self._deaths, call.ended)
-        return replace(call, ended=self._deaths[later] if later < len(self._deaths) else math.inf)
+        deaths = self._deaths[address]
+        later = bisect_right(deaths, call.ended)
+        return replace(call, ended=deaths[later] if later < len(deaths) else math.inf)
 
     def _misread(self) -> Iterator[str]:
         """Memberships that were read and never stored."""
-        store = SqliteStore(self._folder)
         at: dict[int, dict[str, str]] = {}
         now: dict[str, str] = {}
-        for event in _everything(store):
-            room, _, name = event.key.partition("/")
-            if room == "member":
-                now.pop(name, None)
-                if event.row is not None:
-                    now[name] = str(event.row["cluster"])
-            at[event.revision] = dict(now)
-        store.close()
+        with self._ground.store() as store:
+            for event in _everything(store):
+                room, _, name = event.key.partition("/")
+                if room == "member":
+                    now.pop(name, None)
+                    if event.row is not None:
+                        now[name] = str(event.row["cluster"])
+                at[event.revision] = dict(now)
         for revision, found in self._reads:
             if at.get(revision) != found:
                 yield f"at revision {revision} a client read {found}, but {at.get(revision)} was stored"
 
     def _differences(self, found: dict[str, str]) -> Iterator[str]:
         """Between the store, the status, what the devices hold, and the queue's settings and tables."""
-        store = SqliteStore(self._folder)
-        _, rows = store.rows()
-        if store.intent() is not None:
-            yield "the store has an intent that is neither finished nor undone"
-        store.close()
-        testbed, _ = find(Store(self._folder))
+        with self._ground.store() as store:
+            _, rows = store.rows()
+            if store.intent() is not None:
+                yield "the store has an intent that is neither finished nor undone"
+        testbed, _ = self._ground.found()
         membership = Membership(testbed.indices, rows)
         if found != {name: member.cluster for name, member in membership.members.items()}:
             yield "the status is not what the store holds"
@@ -315,15 +351,16 @@ class _Chaos:
 
     def _drift(self, clusters: tuple[Cluster, ...]) -> list[str]:
         """How what the devices and queues hold differs from what these clusters ask for."""
-        testbed, twin = find(Store(self._folder))
-        assert twin is not None
+        testbed, running = self._ground.found()
+        if running is None:
+            raise OlafError(Problem("does not run", testbed.name))
         wanted = desired(testbed, clusters)
-        with devices.watching(twin) as sessions:
-            actual = devices.read(twin, sessions, wanted)
+        with devices.watching(running) as sessions:
+            actual = devices.read(running, sessions, wanted)
         return list(plan(actual, wanted).lines())
 
 
-def _everything(store: SqliteStore) -> Iterator[Any]:
+def _everything(store: MembershipStore) -> Iterator[Any]:
     """Every event of a store's history."""
     since = 0
     while events := store.history(since):
@@ -331,14 +368,12 @@ def _everything(store: SqliteStore) -> Iterator[Any]:
         since = events[-1].revision
 
 
-def _created(client: Client, name: str, mode: str) -> bool:
+def _ready(client: Client) -> bool:
     try:
-        client.call("CreateCluster", name=name, mode=mode.upper())
-    except BadInput:
-        return True
+        [status] = client.call("GetStatus", summary=True).deployments
     except OlafError:
         return False
-    return True
+    return bool(status.term and status.ready)
 
 
 def _status(client: Client) -> Any:

@@ -5,7 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
 
 from olafswitch.errors import OlafError, Problem
 
@@ -22,10 +25,15 @@ class DaemonProcess:
         arguments: Sequence[str],
         address: str,
         environment: Mapping[str, str] | None = None,
+        entered: Sequence[str] = (),
+        log: Path | None = None,
     ) -> None:
-        """``environment`` is added to this process's own."""
+        """``environment`` is added to this process's own; ``entered`` is a command that runs it elsewhere;
+        what it says on standard error goes to the end of ``log``, if any."""
         self.address = address
-        self._argv = [sys.executable, "-m", module, *arguments]
+        self._log = log
+        self._entered = entered
+        self._argv = [*entered, sys.executable, "-m", module, *arguments]
         self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[str] | None = None
 
@@ -37,20 +45,22 @@ class DaemonProcess:
 
     def start(self) -> None:
         """Returns when it serves. Raises OlafError."""
-        self._process = subprocess.Popen(
-            self._argv,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=self._environment,
-        )
+        with (self._log or Path(os.devnull)).open("ab") as log:
+            self._process = subprocess.Popen(
+                self._argv, stdout=subprocess.PIPE, stderr=log, text=True, env=self._environment
+            )
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
-            raise OlafError(Problem("did not start", "the daemon"))
+            said = self._log.read_text()[-1000:] if self._log else ""
+            raise OlafError(Problem(f"did not start {said}", "the daemon"))
 
     def kill(self) -> None:
         """End it at once, if it runs."""
         if self._process is not None:
+            if self._entered:
+                for process in psutil.Process(self._process.pid).children():
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()
             self._process.kill()
             self._process.wait()
             assert self._process.stdout is not None

@@ -13,6 +13,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafswitch.errors import MissingTool, OlafError, Problem
 
 _DEADLINE = 60.0
+_LOOPBACK = "127.0.0.1"
 
 
 def missing() -> str:
@@ -21,15 +22,15 @@ def missing() -> str:
 
 
 class Cluster:
-    """Members of an etcd at loopback, in memory's speed, each a process of its own."""
+    """Members of an etcd at one address, in memory's speed, each a process of its own."""
 
-    def __init__(self, folder: Path, size: int, tls: Path | None) -> None:
+    def __init__(self, folder: Path, size: int, tls: Path | None, host: str) -> None:
         scheme = "http" if tls is None else "https"
         self._folder = folder
         self._tls = tls
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self.endpoints = [f"127.0.0.1:{_free_port()}" for _ in range(size)]
-        peers = [f"http://127.0.0.1:{_free_port()}" for _ in range(size)]
+        self.endpoints = [f"{host}:{_free_port(host)}" for _ in range(size)]
+        peers = [f"http://127.0.0.1:{_free_port(_LOOPBACK)}" for _ in range(size)]
         self._common = ["--unsafe-no-fsync", "--initial-cluster"]
         self._common.append(",".join(f"m{number}={peer}" for number, peer in enumerate(peers)))
         if tls is not None:
@@ -80,8 +81,8 @@ class Cluster:
 
 
 @contextmanager
-def cluster(size: int, *, tls: Path | None = None) -> Iterator[Cluster]:
-    """An etcd of ``size`` members meanwhile.
+def cluster(size: int, *, tls: Path | None = None, host: str = _LOOPBACK) -> Iterator[Cluster]:
+    """An etcd of ``size`` members at ``host`` meanwhile.
 
     With ``tls`` it has that folder's pair ``etcd``, and asks clients for one of its authority. Raises
     OlafError.
@@ -89,7 +90,7 @@ def cluster(size: int, *, tls: Path | None = None) -> Iterator[Cluster]:
     if missing():
         raise MissingTool(Problem(f"needs {missing()}", remedy="apt-get install etcd-server"))
     folder = Path(tempfile.mkdtemp(prefix="olaf-e-"))
-    made = Cluster(folder, size, tls)
+    made = Cluster(folder, size, tls, host)
     try:
         for number in range(size):
             made.start(number)
@@ -107,6 +108,6 @@ def running(*, tls: Path | None = None) -> Iterator[str]:
         yield one.endpoints[0]
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as server:
         return int(server.getsockname()[1])

@@ -10,26 +10,25 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
-from olafctl.daemon.leadership import NotLeader
 from olafctl.targets import testbeds
 from olaflab.daemon import etcd_server, pair_daemon
+from olaflab.daemon.clients import answered, created
 from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
 from olaflab.daemon.etcd_server import Cluster
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.relay import Relay
 from olaflab.daemon.switch_pair import SwitchPair, switches
-from olafswitch.errors import BadInput, OlafError, Problem
+from olafswitch.errors import OlafError, Problem
 
 _TESTBED = """
 name: failover
@@ -131,8 +130,10 @@ class _Trial:
         self._primary = True
 
     def begin(self) -> None:
-        for name in _CLUSTERS:
-            until(partial(self._created, name))
+        with ExitStack() as stack:
+            clients = [stack.enter_context(Client(each.daemon.address)) for each in self._both]
+            for name in _CLUSTERS:
+                until(partial(created, clients, name))
         for number in range(_CLIENTS):
             thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
             self._clients.append(thread)
@@ -192,18 +193,6 @@ class _Trial:
             violations(self._calls),
         )
 
-    def _created(self, name: str) -> bool:
-        for each in self._both:
-            try:
-                with Client(each.daemon.address) as client:
-                    client.call("CreateCluster", name=name)
-                return True
-            except BadInput:
-                return True
-            except OlafError:
-                continue
-        return False
-
     def _change_memberships(self, number: int) -> None:
         """Run one client: it calls one controller until that refuses, then the other."""
         turn = number
@@ -225,18 +214,11 @@ class _Trial:
 
     def _call(self, client: Client, action: str, fields: dict[str, str], ip: str) -> bool:
         """Whether the answer is final; if not, the client calls the other controller."""
-        began, outcome = next(self._steps), Outcome.DONE
-        try:
-            if action == "join":
-                client.call("Join", **fields, ip=ip, port=2)
-            else:
-                client.call("Leave", worker=fields["name"])
-        except BadInput:
-            outcome = Outcome.REFUSED
-        except (NotLeader, Unavailable):
-            return False  # the answer was that nothing was changed
-        except OlafError:
-            outcome = Outcome.UNKNOWN
+        began = next(self._steps)
+        join = partial(client.call, "Join", **fields, ip=ip, port=2)
+        leave = partial(client.call, "Leave", worker=fields["name"])
+        if (outcome := answered(join if action == "join" else leave)) is None:
+            return False
         when = time.monotonic()
         ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
         with self._progressed:

@@ -259,7 +259,7 @@ def _mutated_calls(address: str, count: int, chance: random.Random) -> dict[str,
         ("Leave", olaf_pb2.LeaveRequest(worker="no one")),
         ("MoveWorker", olaf_pb2.MoveWorkerRequest(worker="no one", cluster="nowhere")),
         ("SetThreshold", olaf_pb2.SetThresholdRequest(cluster="nowhere", threshold=2)),
-        ("DeleteCluster", olaf_pb2.DeleteClusterRequest(cluster="nowhere")),
+        ("DeleteCluster", olaf_pb2.ClusterRequest(cluster="nowhere")),
     ]
     found: Counter[str] = Counter()
     with grpc.insecure_channel(address) as channel:

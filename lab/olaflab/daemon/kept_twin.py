@@ -1,22 +1,31 @@
 """A twin that a daemon keeps, in a folder of its own, with relays between the two that can be cut."""
 
+import random
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from olafctl.control.deploy import find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store
+from olafctl.membership.interface import MembershipStore
+from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes, queue_process, testbeds
 from olafctl.targets.interface import Running
 from olafctl.targets.twin.process import GRPC_SOCKET
+from olafctl.testbed.model import Testbed
 from olaflab.daemon import twin_daemon
-from olaflab.daemon.daemon_process import DaemonProcess, running
+from olaflab.daemon.daemon_process import DaemonProcess, running, until
 from olaflab.daemon.relay import Relay
 from olafswitch.errors import OlafError
+
+_FROZEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -30,9 +39,50 @@ class KeptTwin:
 
     def running(self) -> Running:
         """What runs, not by way of the relays. Raises OlafError."""
-        _, found = find(Store(self.folder))
+        _, found = self.found()
         assert found is not None
         return found
+
+    # For chaos, see there.
+
+    @property
+    def daemons(self) -> Sequence[DaemonProcess]:
+        return (self.daemon,)
+
+    def kill(self, chance: random.Random, end: Callable[[DaemonProcess], None]) -> str:
+        victim = chance.choice(["daemon", "twin"])
+        if victim == "daemon":
+            end(self.daemon)
+            # As a service manager does: what the dead one had begun to start may hold its lock for a moment.
+            until(self._started)
+        else:
+            for process in processes.of(self.folder):
+                with suppress(psutil.Error):
+                    process.kill()
+        return victim
+
+    def _started(self) -> bool:
+        self.daemon.start()
+        return True
+
+    def cut(self, chance: random.Random) -> str:
+        """The twin is refused at once, or does not answer; what was sent into the silence arrives afterwards
+        or is lost."""
+        how = chance.choice(["refused", "arrived late", "lost"])
+        for relay in self.relays:
+            relay.cut() if how == "refused" else relay.freeze()
+        time.sleep(chance.uniform(0, _FROZEN_SECONDS))  # the disturbance: stopped for a random time
+        for relay in self.relays:
+            if how == "lost":
+                relay.cut()
+            relay.heal()
+        return how
+
+    def store(self) -> AbstractContextManager[MembershipStore]:
+        return closing(SqliteStore(self.folder))
+
+    def found(self) -> tuple[Testbed, Running | None]:
+        return find(Store(self.folder))
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class PairRegisters:
         self.permit: Callable[[], None] = lambda: None
 
     def elect(self, election_id: int | None) -> None:
-        pass  # nobody else is there
+        pass  # no other controller exists
 
     def read(self, name: str) -> int:
         return self._values.get(name, 0)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from olafctl.control.hosts import namespaces
-from olafctl.control.hosts.network import Network, Route, Stack, Surroundings
+from olafctl.control.hosts.network import Network, Stack, Surroundings
 from olafctl.network import interfaces
 from olafswitch.errors import BadInput, OlafError, Problem
 
@@ -84,9 +84,19 @@ def bring(state: Path, network: Network) -> Changes:
     return todo
 
 
+def note(state: Path) -> None:
+    """Write down that hosts are wanted, which are elsewhere."""
+    _save(state, _NOTHING)
+
+
+def nothing(state: Path) -> Changes:
+    """What takes every host of ``state`` away."""
+    return Changes((), tuple(interfaces.hosts_of(state)), ())
+
+
 def take_away(state: Path) -> Changes:
     """Remove every host of ``state``, and what runs in it. Returns what it did. Raises OlafError."""
-    todo = Changes((), tuple(interfaces.hosts_of(state)), ())
+    todo = nothing(state)
     for name in todo.remove:
         namespaces.remove(state, name)
     (state / _RECORD).unlink(missing_ok=True)
@@ -133,18 +143,22 @@ def namespace_of(state: Path, host: str) -> str:
 def paused(state: Path) -> Iterator[None]:
     """The hosts hear and say nothing meanwhile: frames that a test sends in their name are not answered by
     their kernels. Raises OlafError; those that can be are connected again then too."""
-    known = _load(state)
     try:
-        for stack in known.stacks:
-            namespaces.set_up(state, stack.name, False)
+        pause(state)
         yield
     finally:
-        _connect(state, known)
+        connect(state)
 
 
-def _connect(state: Path, known: Network) -> None:
+def pause(state: Path) -> None:
+    """Begin the pause of every host. Raises OlafError."""
+    for stack in _load(state).stacks:
+        namespaces.set_up(state, stack.name, False)
+
+
+def connect(state: Path) -> None:
     """End the pause of every host. Raises OlafError for those that are gone."""
-    problems: list[Problem] = []
+    known, problems = _load(state), list[Problem]()
     for stack in known.stacks:
         try:
             namespaces.set_up(state, stack.name, True)
@@ -164,16 +178,6 @@ def _save(state: Path, network: Network) -> None:
 def _load(state: Path) -> Network:
     """What was written down; nothing when it cannot be read, so that all is made again."""
     try:
-        record = json.loads((state / _RECORD).read_text())
-        around = record["surroundings"]
-        return Network(
-            tuple(Stack(**stack) for stack in record["stacks"]),
-            replace(
-                _NOTHING.surroundings,
-                on_link=tuple(around["on_link"]),
-                neighbours=tuple((address, mac) for address, mac in around["neighbours"]),
-                routes=tuple(Route(**route) for route in around["routes"]),
-            ),
-        )
+        return Network.from_json(json.loads((state / _RECORD).read_text()))
     except (OSError, ValueError, KeyError, TypeError):
         return _NOTHING

@@ -1,9 +1,10 @@
 """What each host's network stack is to hold: its interface, its address, its routes and its neighbours."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network, collapse_addresses
 from socket import if_nametoindex
+from typing import Any
 
 from olafctl.membership.model import Host, default_mac
 from olafctl.testbed.model import Testbed
@@ -55,6 +56,19 @@ class Network:
     stacks: tuple[Stack, ...]
     surroundings: Surroundings
 
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Network":
+        """From what ``asdict`` made of one. Raises KeyError, TypeError or ValueError for anything else."""
+        around = record["surroundings"]
+        return cls(
+            tuple(Stack(**stack) for stack in record["stacks"]),
+            Surroundings(
+                tuple(around["on_link"]),
+                tuple((address, mac) for address, mac in around["neighbours"]),
+                tuple(Route(**route) for route in around["routes"]),
+            ),
+        )
+
 
 def everyone(testbed: Testbed) -> tuple[Host, ...]:
     """Every host of ``testbed``: parameter servers, workers, others."""
@@ -64,13 +78,20 @@ def everyone(testbed: Testbed) -> tuple[Host, ...]:
 def network(testbed: Testbed, attachments: Sequence[Attachment]) -> Network:
     """The hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no stack, nor
     those behind an interface that was moved away, to be plugged into something else."""
-    parents = {each.number: each.path for each in attachments if _is_here(each)}
-    stacks = (
-        Stack(host.name, parents[host.port], host.mac, str(host.ip))
-        for host in everyone(testbed)
-        if host.port in parents
-    )
+    return placed(planned(testbed), attachments)
+
+
+def planned(testbed: Testbed) -> Network:
+    """As :func:`network`, of every host, with its port's number for the interface."""
+    stacks = (Stack(host.name, str(host.port), host.mac, str(host.ip)) for host in everyone(testbed))
     return Network(tuple(stacks), _surroundings(testbed))
+
+
+def placed(found: Network, attachments: Sequence[Attachment]) -> Network:
+    """As :func:`network`, of what :func:`planned` gave."""
+    parents = {str(each.number): each.path for each in attachments if _is_here(each)}
+    stacks = (replace(each, parent=parents[each.parent]) for each in found.stacks if each.parent in parents)
+    return Network(tuple(stacks), found.surroundings)
 
 
 def without_stack(testbed: Testbed, attachments: Sequence[Attachment]) -> Sequence[str]:

@@ -120,7 +120,7 @@ class Calls:
         owned = self._chosen(request.deployment)
         if self.owned.pop(owned.controller.name, None) is not None:
             owned.let_go()
-        return olaf_pb2.LetGoAnswer()
+        return olaf_pb2.Nothing()
 
     def _delete_cluster(self, request: Any) -> Any:
         answer = self._done(request, lambda ask: ask.delete_cluster(request.cluster))
@@ -152,7 +152,7 @@ class Calls:
             proof.result(_TIMEOUT)
         except TookTooLong:
             raise OlafError(Problem("no answer in time", request.cluster, "ask again")) from None
-        return olaf_pb2.ProveAnswer()
+        return olaf_pb2.Nothing()
 
     def _report_ages(self, request: Any) -> Any:
         owned = self._chosen(request.deployment)
@@ -160,7 +160,7 @@ class Calls:
         owned.ages.put({each.name: each.value for each in request.ages if each.name in known})
         owned.staleness.put({each.cluster: each for each in request.staleness if each.cluster in known})
         owned.heads.put({each.worker: each for each in request.heads if each.cluster in known})
-        return olaf_pb2.ReportAgesAnswer()
+        return olaf_pb2.Nothing()
 
 
 _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
@@ -189,6 +189,7 @@ _ANSWERS: Mapping[str, Callable[[Calls, Any], Any]] = {
     ),
     "Help": Calls._help,
     "LetGo": Calls._let_go,
+    "Backup": lambda self, r: olaf_pb2.BackupAnswer(file=self.controller(r.deployment).backup().encode()),
     "Halt": lambda self, r: self._halt(r, True),
     "Resume": lambda self, r: self._halt(r, False),
     "GetStatus": Calls._status,

@@ -11,10 +11,11 @@ import grpc
 
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.schema import CALLS, SERVICE
-from olafctl.daemon.api.server import LEADER, PROBLEMS, TOKEN, TROUBLE
+from olafctl.daemon.api.server import LEADER, TOKEN, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.machines import credentials, trouble
+from olafctl.machines.calls import PROBLEMS
 from olafswitch import paths
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses

@@ -29,12 +29,4 @@ DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1folafctl/daemon
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'olafctl.daemon.api.health_pb2', _globals)
-if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
-  _globals['_HEALTHCHECKREQUEST']._serialized_start=48
-  _globals['_HEALTHCHECKREQUEST']._serialized_end=85
-  _globals['_HEALTHCHECKRESPONSE']._serialized_start=88
-  _globals['_HEALTHCHECKRESPONSE']._serialized_end=233
-  _globals['_HEALTHCHECKRESPONSE_SERVINGSTATUS']._serialized_start=175
-  _globals['_HEALTHCHECKRESPONSE_SERVINGSTATUS']._serialized_end=233
 # @@protoc_insertion_point(module_scope)

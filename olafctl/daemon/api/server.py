@@ -1,7 +1,6 @@
 """The API's server: calls in, operations on a controller, answers or problems out."""
 
 import hmac
-import json
 import logging
 import os
 import threading
@@ -19,17 +18,17 @@ from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.operate.audit import AuditLog, fields_of
+from olafctl.machines.calls import Forbidden, Role, caller, refuse
 from olafctl.membership.interface import Compacted
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
 
-PROBLEMS = "olaf-problems-bin"
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
 HEALTH = "grpc.health.v1.Health"
-_READS = ("GetStatus", "GetQueues", "Prove")
-"""Calls that change nothing."""
+_READS = ("GetStatus", "GetQueues", "Prove", "Watch")
+"""Calls that change nothing, which a reader may make."""
 _UNNOTED = (*_READS, "ReportAges")
 """Calls that the audit log leaves out."""
 TOKEN = "authorization"
@@ -141,6 +140,8 @@ class Server:
 
         def parsed(data: bytes, context: Any) -> Any:
             self._authenticate(context)
+            if name not in _READS and context.peer_identities():
+                (Role.OPERATOR if name == "Backup" else Role.CONTROLLER).check(context, name)
             try:
                 return kind.FromString(data)
             except DecodeError as error:
@@ -179,7 +180,7 @@ class Server:
         if self._audit is None or request is None or name in _UNNOTED:
             return
         try:
-            self._audit.append(_who(context), name, outcome, request=fields_of(request)).result()
+            self._audit.append(caller(context), name, outcome, request=fields_of(request)).result()
         except OlafError as error:
             _log.error("%s", error)
 
@@ -219,19 +220,12 @@ class Server:
             context.abort(grpc.StatusCode.UNAUTHENTICATED, f"needs the daemon's {needs}")
 
 
-def _who(context: Any) -> str:
-    """The caller, as far as the connection shows: a certificate's name, or the kind of connection."""
-    names = context.auth_context().get("x509_common_name", ())
-    certificate = " ".join(name.decode(errors="replace") for name in names)
-    peer = str(context.peer())
-    # A UNIX socket shows no more: only its owner, and root, can have connected.
-    return f"{certificate} at {peer}" if certificate else peer.rstrip(":") or "unix"
-
-
 def _code(error: OlafError) -> Any:
     match error:
         case BadInput():
             return grpc.StatusCode.INVALID_ARGUMENT
+        case Forbidden():
+            return grpc.StatusCode.PERMISSION_DENIED
         case Busy():
             return grpc.StatusCode.RESOURCE_EXHAUSTED
         case Unavailable():
@@ -244,10 +238,7 @@ def _code(error: OlafError) -> Any:
 
 def _refuse(context: Any, error: OlafError) -> NoReturn:
     """End a call with an error's problems."""
-    problems = [vars(problem) for problem in error.problems]
-    metadata: list[tuple[str, str | bytes]] = [(PROBLEMS, json.dumps(problems).encode())]
+    metadata: tuple[tuple[str, str | bytes], ...] = ()
     if isinstance(error, NotLeader):
-        metadata += [(LEADER, error.leader), (TROUBLE, error.trouble.encode())]
-    context.set_trailing_metadata(metadata)
-    context.abort(_code(error), str(error)[:1000])
-    raise AssertionError("abort returned")
+        metadata = ((LEADER, error.leader), (TROUBLE, error.trouble.encode()))
+    refuse(context, error, _code(error), *metadata)

@@ -29,42 +29,4 @@ DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1eolafctl/daemon
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'olafctl.daemon.etcd.etcd_pb2', _globals)
-if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
-  _globals['_RESPONSEHEADER']._serialized_start=45
-  _globals['_RESPONSEHEADER']._serialized_end=79
-  _globals['_KEYVALUE']._serialized_start=81
-  _globals['_KEYVALUE']._serialized_end=159
-  _globals['_RANGEREQUEST']._serialized_start=161
-  _globals['_RANGEREQUEST']._serialized_end=259
-  _globals['_RANGERESPONSE']._serialized_start=261
-  _globals['_RANGERESPONSE']._serialized_end=310
-  _globals['_PUTREQUEST']._serialized_start=312
-  _globals['_PUTREQUEST']._serialized_end=367
-  _globals['_DELETERANGEREQUEST']._serialized_start=369
-  _globals['_DELETERANGEREQUEST']._serialized_end=421
-  _globals['_REQUESTOP']._serialized_start=424
-  _globals['_REQUESTOP']._serialized_end=605
-  _globals['_RESPONSEOP']._serialized_start=607
-  _globals['_RESPONSEOP']._serialized_end=669
-  _globals['_COMPARE']._serialized_start=672
-  _globals['_COMPARE']._serialized_end=872
-  _globals['_COMPARE_TARGET']._serialized_start=818
-  _globals['_COMPARE_TARGET']._serialized_end=862
-  _globals['_TXNREQUEST']._serialized_start=874
-  _globals['_TXNREQUEST']._serialized_end=1001
-  _globals['_TXNRESPONSE']._serialized_start=1003
-  _globals['_TXNRESPONSE']._serialized_end=1120
-  _globals['_LEASEGRANTREQUEST']._serialized_start=1122
-  _globals['_LEASEGRANTREQUEST']._serialized_end=1154
-  _globals['_LEASEGRANTRESPONSE']._serialized_start=1156
-  _globals['_LEASEGRANTRESPONSE']._serialized_end=1201
-  _globals['_LEASEREVOKEREQUEST']._serialized_start=1203
-  _globals['_LEASEREVOKEREQUEST']._serialized_end=1235
-  _globals['_LEASEREVOKERESPONSE']._serialized_start=1237
-  _globals['_LEASEREVOKERESPONSE']._serialized_end=1258
-  _globals['_LEASEKEEPALIVEREQUEST']._serialized_start=1260
-  _globals['_LEASEKEEPALIVEREQUEST']._serialized_end=1295
-  _globals['_LEASEKEEPALIVERESPONSE']._serialized_start=1297
-  _globals['_LEASEKEEPALIVERESPONSE']._serialized_end=1334
 # @@protoc_insertion_point(module_scope)

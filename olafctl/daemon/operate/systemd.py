@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from olafctl import templates
+from olafctl.targets.opennic.target import CARD, INTERFACE
 from olafctl.targets.twin.attach import ENGINE_CPU
 from olafswitch import paths
 
@@ -44,4 +45,5 @@ def unit(template: str, words: Sequence[str]) -> str:
         cache=paths.cache(),
         user=os.geteuid(),
         engine_cpu=os.environ.get(ENGINE_CPU),
+        card={name: os.environ[name] for name in (CARD, INTERFACE) if name in os.environ},
     )

@@ -45,13 +45,10 @@ class Update:
 class Arrivals:
     """All updates of a system, by cluster in time order, with the constraints of the arrival model."""
 
-    def __init__(
-        self, system: System, arithmetic: Arithmetic, *, windows: bool, symmetry: tuple[int, ...]
-    ) -> None:
+    def __init__(self, system: System, arithmetic: Arithmetic, symmetry: tuple[int, ...]) -> None:
         """``symmetry[u]`` equal for clusters that may be renamed into each other, else all different."""
         self.system = system
         self.arithmetic = arithmetic
-        self._windows = windows
         self._symmetry = symmetry
         self._constraints: list[Bool] = []
         self.phases: dict[Source, Term] = {}
@@ -128,11 +125,11 @@ class Arrivals:
 
     def _relation(self, one: Update, other: Update, key: tuple[Any, ...]) -> Bool:
         twins = self._symmetry[one.cluster] == self._symmetry[other.cluster]
-        if self._windows and twins and self.system.exact and self.system.clusters[one.cluster].workers == 1:
+        if twins and self.system.exact and self.system.clusters[one.cluster].workers == 1:
             return one.seq <= other.seq
-        if self._windows and one.latest < other.earliest:
+        if one.latest < other.earliest:
             return True
-        if self._windows and other.latest < one.earliest:
+        if other.latest < one.earliest:
             return False
         literal = z3.Bool(f"first {key}")
         self._constraints.append(z3.Implies(literal, one.arrival <= other.arrival))

@@ -30,10 +30,8 @@ class Goal:
         objective: Objective,
         flows: Sequence[Sequence[Update]],
         arithmetic: Arithmetic,
-        *,
-        bounds: bool,
     ) -> None:
-        self._system, self._arithmetic, self._bounds = system, arithmetic, bounds
+        self._system, self._arithmetic = system, arithmetic
         self.constraints: list[Bool] = []
         bound = objective.bound / system.tick
         if objective.kind is Kind.LOSS_FREE:
@@ -69,9 +67,7 @@ class Goal:
             self.constraints.append(implies(negation(exists), grown == total))
             total = grown
         mean = Mean(self._arithmetic, str(name), total, [age.has_peak(update) for update in flow[1:]])
-        self.constraints += mean.constraints
-        if self._bounds:
-            self.constraints += self._mean_bounds(mean, name)
+        self.constraints += [*mean.constraints, *self._mean_bounds(mean, name)]
         return mean
 
     def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:

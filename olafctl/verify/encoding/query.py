@@ -1,7 +1,6 @@
 """The query for Z3: a system and the negation of an objective."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from olafctl.membership.objective import Kind, Objective
@@ -14,29 +13,6 @@ from olafctl.verify.question.objective import scope
 from olafctl.verify.question.system import System, Transmission
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """The choices that change the time a verdict takes and never the verdict."""
-
-    numbers: Numbers = Numbers.REAL
-    windows: bool = True
-    """Orders that the arrival windows settle are constants."""
-    symmetry: bool = True
-    """Clusters alike but for their names keep the order of their phases; the earliest phase is 0."""
-    bounds: bool = True
-    """Consequences of the laws (bounded waiting) added to them."""
-    guesses: bool = True
-    """Simulate some schedules that often hurt before asking the solver."""
-    incremental: bool = True
-    """Look for violations within short horizons first, and carry them on."""
-    query: "type[Query] | None" = None
-    """Another statement of the same laws."""
-
-    def of(self, system: System, objective: Objective) -> "Query":
-        """The query for a violation of ``objective``."""
-        return (self.query or Query)(system, objective, self)
-
-
 class Query:
     """Satisfied by exactly the schedules of one horizon that violate the objective.
 
@@ -44,22 +20,20 @@ class Query:
     each other the laws need not be searched; :meth:`complete` adds them.
     """
 
-    def __init__(self, system: System, objective: Objective, encoding: Encoding) -> None:
+    def __init__(self, system: System, objective: Objective, numbers: Numbers = Numbers.REAL) -> None:
         self.system = system
-        self.arithmetic = Arithmetic(encoding.numbers)
+        self.arithmetic = Arithmetic(numbers)
         self._wait = longest_wait(system) // system.tick
         inside = scope(system, objective)
-        kinds = _kinds(system, set(inside)) if encoding.symmetry else tuple(range(len(system.clusters)))
-        self.arrivals = Arrivals(system, self.arithmetic, windows=encoding.windows, symmetry=kinds)
+        self.arrivals = Arrivals(system, self.arithmetic, _kinds(system, set(inside)))
         flows = [self.arrivals.flows[index] for index in inside]
-        self._add(Goal(system, objective, flows, self.arithmetic, bounds=encoding.bounds).constraints)
-        if encoding.symmetry and _shiftable(system, objective):
+        self._add(Goal(system, objective, flows, self.arithmetic).constraints)
+        if _shiftable(system, objective):
             self._add([begin_at_zero(self.arrivals)])
-        if encoding.bounds:
-            for update in self.arrivals.updates:
-                self._add(consequences.bounded_wait(update, self._wait, system))
-                if heard_in_turn(system):
-                    self._add(consequences.bounded_age(update, self._wait, system))
+        for update in self.arrivals.updates:
+            self._add(consequences.bounded_wait(update, self._wait, system))
+            if heard_in_turn(system):
+                self._add(consequences.bounded_age(update, self._wait, system))
         self._add(self.arrivals.taken_constraints())
 
     @property
@@ -70,7 +44,7 @@ class Query:
     def complete(self) -> None:
         """Add the laws of engine, workers and order."""
         for update in self.arrivals.updates:
-            self._add(self.laws_of(update))
+            self._add(self._laws_of(update))
         if self.system.controlled:
             for flow in self.arrivals.flows:
                 self._add(self._control(flow))
@@ -82,15 +56,11 @@ class Query:
             if constraint is not True:
                 self.solver.add(constraint)
 
-    def laws_of(self, update: Update) -> Iterator[Bool]:
+    def _laws_of(self, update: Update) -> Iterator[Bool]:
         """The engine's laws for one update."""
         full = engine.full_by_work(update, self.system) if self._can_fill else False
-        yield from engine.output_free(update, self.ahead(update))
+        yield from engine.output_free(update, self._ahead(update))
         yield from engine.service_time(update)
-        yield from self.slot(update, full)
-
-    def slot(self, update: Update, full: Bool) -> Iterator[Bool]:
-        """What becomes of one update, where the queue is ``full`` or not."""
         yield from engine.single_slot(update, full)
         yield from engine.departure(update, self.system)
         yield from age.freshness(update)
@@ -114,7 +84,7 @@ class Query:
             else:
                 yield from control.decision(update, last_ack, flow, self.system)
 
-    def ahead(self, update: Update) -> list[tuple[Bool, Update]]:
+    def _ahead(self, update: Update) -> list[tuple[Bool, Update]]:
         """The updates that may be the last before ``update``: ``done`` never falls along the order."""
         sure, maybe = [], []
         for flow in self.arrivals.flows:

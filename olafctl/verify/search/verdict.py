@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from olafctl.membership.objective import Objective
 from olafctl.verify.encoding.numbers import Numbers, z3
-from olafctl.verify.encoding.query import Encoding, Query
+from olafctl.verify.encoding.query import Query
 from olafctl.verify.encoding.witness import Witness
 from olafctl.verify.question.objective import Violation, scope, violation
 from olafctl.verify.question.system import System
@@ -46,25 +46,24 @@ class Verdict:
     counterexample: Counterexample | None = None
 
 
-def verify(
-    system: System, objective: Objective, timeout: float = 60.0, encoding: Encoding | None = None
-) -> Verdict:
+def verify(system: System, objective: Objective, timeout: float = 60.0, *, guessing: bool = True) -> Verdict:
     """Whether every schedule of ``system`` satisfies ``objective``, within ``timeout`` seconds.
+
+    Without ``guessing`` a violation is searched for at once, which takes longer.
 
     Raises BadInput when the objective names an unknown cluster, MissingTool without Z3.
     """
     scope(system, objective)
-    chosen = encoding or Encoding()
     begin = time.monotonic()
-    query = chosen.of(system, objective)
-    if chosen.bounds and _check(query, begin + timeout) == z3.unsat:
+    query = Query(system, objective)
+    if _check(query, begin + timeout) == z3.unsat:
         return Verdict(Answer.ACCEPT, system, objective, time.monotonic() - begin)
-    found = _guess(system, objective, begin + timeout) if chosen.guesses else None
-    if found is None and chosen.incremental:
-        found = _try_short_horizons(system, objective, chosen, begin, timeout)
+    found = _guess(system, objective, begin + timeout) if guessing else None
+    if found is None:
+        found = _try_short_horizons(system, objective, begin, timeout)
     answer = Answer.REJECT if found else Answer.UNKNOWN
     if found is None:
-        answer, found = _ask(query, objective, chosen, begin + timeout)
+        answer, found = _ask(query, objective, begin + timeout)
     return Verdict(answer, system, objective, time.monotonic() - begin, found)
 
 
@@ -93,7 +92,7 @@ def _guess(system: System, objective: Objective, deadline: float) -> Counterexam
 
 
 def _try_short_horizons(
-    system: System, objective: Objective, encoding: Encoding, begin: float, timeout: float
+    system: System, objective: Objective, begin: float, timeout: float
 ) -> Counterexample | None:
     """Look where a violation is cheap to find; what is found is carried on to the whole horizon.
 
@@ -105,7 +104,7 @@ def _try_short_horizons(
     while updates * 2 <= system.updates and time.monotonic() < begin + timeout:
         short = replace(system, updates=updates)
         deadline = min(begin + timeout, time.monotonic() + timeout / 20)
-        _, found = _ask(encoding.of(short, objective), objective, encoding, deadline)
+        _, found = _ask(Query(short, objective), objective, deadline)
         if found:
             whole = _examine(continued(found.schedule, system), objective)
             if whole:
@@ -114,9 +113,7 @@ def _try_short_horizons(
     return None
 
 
-def _ask(
-    query: Query, objective: Objective, encoding: Encoding, deadline: float
-) -> tuple[Answer, Counterexample | None]:
+def _ask(query: Query, objective: Objective, deadline: float) -> tuple[Answer, Counterexample | None]:
     if time.monotonic() >= deadline:
         return Answer.UNKNOWN, None
     query.complete()
@@ -127,15 +124,15 @@ def _ask(
         return Answer.UNKNOWN, None
     witness = Witness(query, query.solver.model())
     if witness.schedule is None:
-        return _ask_integers(query.system, objective, encoding, deadline, witness)
+        return _ask_integers(query.system, objective, deadline, witness)
     return Answer.REJECT, _checked(witness, objective)
 
 
 def _ask_integers(
-    system: System, objective: Objective, encoding: Encoding, deadline: float, dense: Witness
+    system: System, objective: Objective, deadline: float, dense: Witness
 ) -> tuple[Answer, Counterexample | None]:
     """A schedule between ticks was found: look for one on them, first with the same events."""
-    query = replace(encoding, numbers=Numbers.INTEGER).of(system, objective)
+    query = Query(system, objective, Numbers.INTEGER)
     query.complete()
     query.solver.push()
     for name, value in dense.choices():

@@ -38,16 +38,8 @@ class Training:
             self.start_worker(host)
 
     def start_server(self) -> None:
-        options = [
-            "--policy",
-            "plain",
-            "--rate",
-            "0.05",
-            "--checkpoint",
-            str(self._checkpoint),
-            "--every",
-            "0.2",
-        ]
+        options = ["--policy", "plain", "--rate", "0.05", "--checkpoint", str(self._checkpoint)]
+        options += ["--every", "0.2"]
         self._start("ps", "-m", "olafctl", "server", str(BED), *options, "--report", "1000")
         assert "listening" in self.next_line("ps", time.monotonic() + PATIENCE)
 
@@ -124,6 +116,7 @@ def kill_the_engine(folder: Path) -> None:
             process.wait(SOON)
 
 
+@pytest.mark.slow
 @needs_interfaces
 def test_training_goes_on(state: Path) -> None:
     bring_up("lab")

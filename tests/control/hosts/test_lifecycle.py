@@ -118,7 +118,7 @@ def assert_destroy_leaves_nothing(folder: Path) -> None:
 
 
 @needs_interfaces
-@pytest.mark.parametrize("held", [10, 18])
+@pytest.mark.parametrize("held", [pytest.param(10, marks=pytest.mark.slow), 18])
 def test_after_a_kill_amid_a_deploy_nothing_or_all_is_there(
     held: int, state: Path, tmp_path: Path, bed: Path
 ) -> None:

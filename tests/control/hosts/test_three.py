@@ -1,21 +1,17 @@
 """Three deployments next to each other, of the same addresses, on kernel sockets; what destroy leaves."""
 
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from olafctl.control.destroy import destroy
 from olafctl.control.hosts import deployed
-from olafctl.control.store import Store, folder_of
-from olafctl.network import interfaces
-from olafctl.targets import processes
+from olafctl.control.store import folder_of
 from olafctl.wire.frames import pack, unpack
 from olafctl.wire.layouts import OLAF, STATUS, Flag, FrameType
-from tests.control.hosts.conftest import SOON, bring_up, exec_line, needs_interfaces, udp
+from tests.control.hosts.conftest import bring_up, needs_interfaces, udp
 
 pytestmark = needs_interfaces
 NAMES = ("one", "two", "three")
@@ -39,21 +35,6 @@ def test_updates_reach_only_the_server_acks_only_the_cluster(state: Path) -> Non
                 for member in members:
                     assert_is_ack(everyone[name][member].recv(9000), number)
                 assert_nothing_else_came(everyone)
-
-
-def test_destroy_leaves_no_namespace_interface_or_process(state: Path) -> None:
-    bring_up("one")
-    folder = folder_of("one")
-    line = exec_line("one", "left", "sh", "-c", "echo $$; exec sleep 1000")
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert int(running.stdout.readline()) == running.pid, "the program takes olafctl's place"
-        assert len(interfaces.namespaces_of(folder)) == 1 + 7
-        destroy(Store(folder))
-        running.wait(SOON)
-    assert list(interfaces.left_of(folder)) == []
-    assert list(processes.of(folder)) == []
-    assert not folder.exists()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from olafctl.targets import registry
 from olaflab.daemon import hostile
 
 
+@pytest.mark.slow
 def test_hostile_messages_and_calls_change_nothing() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")

@@ -6,6 +6,7 @@ from olafctl.targets import registry
 from olaflab.daemon.interrupts import sweep
 
 
+@pytest.mark.slow
 def test_interrupted_commands_leave_nothing() -> None:
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")

@@ -1,16 +1,14 @@
-"""``olafctl agent``: the agent of a machine; and P4Runtime agents of hardware, one file each."""
+"""``olafctl agent``: the agent of a machine, its cards included."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from olafswitch.console.group import VerbGroup
-
 _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
-@click.group(cls=VerbGroup, package="olafctl.cli.agent", invoke_without_command=True)
+@click.command()
 @click.option("--listen", metavar="HOST:PORT", help="Where controllers and operators reach it.")
 @click.option("--tls-cert", type=_FILE, help="PEM certificate: olafctl certs FOLDER NAME --host HOST.")
 @click.option("--tls-key", type=_FILE, help="PEM key of the certificate.")
@@ -18,9 +16,7 @@ _FILE = click.Path(dir_okay=False, exists=True, path_type=Path)
 @click.option(
     "--systemd-unit", is_flag=True, help="Print a systemd unit that starts this very command, and end."
 )
-@click.pass_context
 def command(
-    context: click.Context,
     listen: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -30,24 +26,21 @@ def command(
     """Serve this machine to controllers elsewhere.
 
     It builds, starts, finds and ends the engines of this machine, and forwards their P4Runtime, registers,
-    logs and captures. Engines go on when it ends; started again, it finds them.
+    logs and captures. Engines go on when it ends; started again, it finds them. A card of this machine is
+    named by OLAF_CARD.
 
     \b
       olafctl certs certs rack1 --host 192.0.2.7
       olafctl agent --listen 192.0.2.7:9700 --tls-cert certs/rack1.pem \\
           --tls-key certs/rack1.key --tls-ca certs/ca.pem
     """
-    if context.invoked_subcommand is not None:
-        return
     if systemd_unit:
         from olafctl.daemon.operate import systemd
 
         click.echo(systemd.unit("olaf-machine.service.j2", sys.argv[1:]), nl=False)
         return
     if listen is None or tls_cert is None or tls_key is None or tls_ca is None:
-        raise click.UsageError(
-            "give --listen, --tls-cert, --tls-key and --tls-ca; or a card's agent: opennic"
-        )
+        raise click.UsageError("give --listen, --tls-cert, --tls-key and --tls-ca")
     from olafctl.agent.server import Server
     from olafctl.daemon.operate import systemd
     from olafswitch import main_thread

@@ -1,0 +1,124 @@
+"""What a deployment over many machines costs: verbs over machines that are namespaces of this one, and calls
+of more agents than that, simulated by one that answers at many addresses."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+import psutil
+
+from olafctl.agent.server import Server
+from olafctl.machines import everywhere
+from olafctl.machines.certificates import issue
+from olafctl.targets import testbeds
+from olafctl.targets.processes import last_words
+from olafctl.testbed.model import Machine
+from olaflab.daemon.machines import PORT, Lab, lab, why_not
+from olafswitch.errors import OlafError, Problem
+from olafswitch.p4runtime.address import Tls
+
+_STEPS: Mapping[str, tuple[str, ...]] = {
+    "build": ("build", "{bed}"),
+    "plan": ("deploy", "--dry-run", "{bed}"),
+    "deploy": ("deploy", "{bed}"),
+    "deploy again": ("deploy", "{bed}"),
+    "status": ("status",),
+    "a change of one cluster": ("cluster", "halt", "all"),
+    "destroy": ("destroy",),
+}
+"""In this order; all is built before the plan."""
+_MANY = (1, 10, 100, 1000)
+
+
+def verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
+    """Seconds of each verb over so many machines: the root on the first, a rack on each other. Raises
+    OlafError."""
+    if reason := why_not():
+        raise OlafError(Problem(reason, remedy="run as root"))
+    names = [f"m{number}" for number in range(1, machines + 1)]
+    progress(f"making {machines} machines")
+    with lab(*names) as made:
+        for number, name in enumerate(names[1:], 2):
+            made.cable("m1", name, f"cable{number}")
+        bed = made.folder / "many.yaml"
+        bed.write_text(star(made, names))
+        return {name: _seconds(made, bed, name, line, progress) for name, line in _STEPS.items()}
+
+
+def calls(progress: Callable[[str], None]) -> dict[int, tuple[float, float]]:
+    """By the number of agents, one of whose calls is made of each at once: seconds, and MB that the caller
+    has grown by."""
+    found: dict[int, tuple[float, float]] = {}
+    with TemporaryDirectory(prefix="olaf-") as place:
+        folder = Path(place)
+        hosts = [f"127.1.{number // 250}.{number % 250 + 1}" for number in range(_MANY[-1])]
+        issue(folder, "server", tuple(hosts), 1)
+        issue(folder, "client", (), 1)
+        tls = Tls(folder / "server.pem", folder / "server.key", folder / "ca.pem")
+        given = {"OLAF_CERTS": place, "OLAF_STATE": place}
+        with mock.patch.dict(os.environ, given), closing(Server("0.0.0.0:0", tls)) as server:
+            port = server.address.rpartition(":")[2]
+            one = testbeds.load("many.yaml", _ONE)
+            for many in _MANY:
+                machines = tuple(Machine(host, f"{host}:{port}") for host in hosts[:many])
+                engines = tuple(replace(one.root, name=host, machine=host) for host in hosts[:many])
+                progress(f"calling {many} agents")
+                before, began = psutil.Process().memory_info().rss, time.perf_counter()
+                away = everywhere.away(replace(one, machines=machines, engines=engines))
+                seconds = time.perf_counter() - began
+                if away:
+                    raise OlafError(Problem(f"{len(away)} of {many} agents did not answer"))
+                found[many] = seconds, (psutil.Process().memory_info().rss - before) / 1e6
+    return found
+
+
+_ONE = """
+name: many
+engine: {indices: 4, slots: 2, beats: 4}
+ports: [{number: 1, name: ps, transport: unix}]
+parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
+clusters: []
+"""
+
+
+def star(made: Lab, names: Sequence[str], mode: str = "olaf") -> str:
+    """The testbed ``many``: its root on the first of these machines, a rack with a worker on each other."""
+    racks = [*enumerate(names[1:], 2)]
+    listed = ", ".join(f"{{name: {name}, address: {made.machines[name].address}:{PORT}}}" for name in names)
+    engine = "indices: 4, slots: 16, beats: 4"
+    down = ", ".join(f"{{number: {n}, name: d{n}, transport: nic, path: cable{n}}}" for n, _ in racks)
+    leaves = "\n".join(
+        f"  - {{name: r{n}, machine: {name}, {engine}, ports: [{{number: {100 + n}, name: h{n}, "
+        f"transport: unix}}, {{number: {200 + n}, name: u{n}, transport: nic, path: cable{n}}}]}}"
+        for n, name in racks
+    )
+    links = ", ".join(f"{{ends: [r{n}.u{n}, root.d{n}]}}" for n, _ in racks)
+    workers = ", ".join(f"{{name: w{n}, port: h{n}, ip: 10.0.1.{n}}}" for n, _ in racks)
+    return f"""
+name: many
+target: software
+machines: [{listed}]
+engines:
+  - {{name: root, machine: m1, {engine}, ports: [{{number: 1, name: ps, transport: unix}}, {down}]}}
+{leaves}
+links: [{links}]
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters: [{{name: all, mode: {mode}, workers: [{workers}]}}]
+"""
+
+
+def _seconds(
+    made: Lab, bed: Path, name: str, line: tuple[str, ...], progress: Callable[[str], None]
+) -> float:
+    progress(name)
+    began = time.perf_counter()
+    done = made.tried(*(word.format(bed=bed) for word in line))
+    if done.returncode:
+        words = [Problem(last_words(log), log.parent.name) for log in made.folder.glob("*/agent.log")]
+        raise OlafError(Problem(f"{name} ended with {done.returncode}: {done.stderr[-3000:]}"), *words)
+    return time.perf_counter() - began

@@ -1,0 +1,92 @@
+"""A program as a host here, for a caller elsewhere: its streams and signals, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from queue import Queue
+from threading import Thread, Timer
+from typing import IO, Any
+
+import grpc
+
+from olafctl.control.hosts import programs
+from olafctl.machines.programs import ENDED, ERRORS, INPUT, INPUT_ENDS, OUTPUT, PIECE, SIGNAL
+from olafswitch.errors import MissingTool
+
+_WAITING = 64
+"""Pieces of output that wait for the caller."""
+_PATIENCE = 5.0
+"""Seconds between SIGTERM and SIGKILL for a program whose caller is gone."""
+_Said = Queue[bytes | None]
+
+
+def executed(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    """Run what the first request asks for; the caller's end is the program's. Raises OlafError."""
+    asked = json.loads(next(requests))
+    try:
+        line, environment = programs.command(state, asked["host"], asked["line"])
+    except MissingTool as error:
+        yield ERRORS + f"{error}\n".encode()
+        yield ENDED + str(error.exit_code).encode()
+        return
+    pipe = subprocess.PIPE
+    program = subprocess.Popen(
+        line, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+    )
+    assert program.stdin and program.stdout and program.stderr
+    said: _Said = Queue(_WAITING)
+    for kind, stream in ((OUTPUT, program.stdout), (ERRORS, program.stderr)):
+        Thread(target=_read, args=(kind, stream, said), name="output", daemon=True).start()
+    Thread(target=_obey, args=(program, program.stdin, requests), name="input", daemon=True).start()
+    left = 2
+    try:
+        if not context.add_callback(partial(_end, program)):
+            _end(program)
+        while left:
+            if (piece := said.get()) is None:
+                left -= 1
+            else:
+                yield piece
+        yield ENDED + str(program.wait()).encode()
+    finally:
+        _end(program)
+        while left:  # who reads its output waits for room
+            left -= said.get() is None
+
+
+def _read(kind: bytes, stream: IO[bytes], said: _Said) -> None:
+    with stream:
+        while data := os.read(stream.fileno(), PIECE):
+            said.put(kind + data)
+    said.put(None)
+
+
+def _obey(program: subprocess.Popen[bytes], stdin: IO[bytes], requests: Iterator[bytes]) -> None:
+    with suppress(grpc.RpcError, OSError, ValueError), stdin:
+        for request in requests:
+            if request[:1] == INPUT:
+                stdin.write(request[1:])
+                stdin.flush()
+            elif request[:1] == INPUT_ENDS:
+                stdin.close()
+            elif request[:1] == SIGNAL:
+                _send(program, signal.Signals(int(request[1:])))
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    if program.poll() is None:
+        _send(program, signal.SIGTERM)
+        killing = Timer(_PATIENCE, _send, (program, signal.SIGKILL))
+        killing.daemon = True
+        killing.start()
+
+
+def _send(program: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if program.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, number)

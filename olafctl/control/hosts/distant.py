@@ -1,0 +1,56 @@
+"""The hosts of a deployment over machines: each is on the machine of its engine, made by the agent there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from olafctl.control.hosts.network import everyone, planned
+from olafctl.machines import everywhere
+from olafctl.machines.client import Agent, each
+from olafctl.targets.interface import Progress
+from olafctl.testbed.model import Testbed
+from olafswitch.errors import BadInput, Problem
+
+
+def check(testbed: Testbed) -> None:
+    """Raises BadInput where machines can have no hosts."""
+    found = each(everywhere.agents(testbed), lambda agent: agent.call("Describe")["no_hosts"])
+    if problems := [
+        Problem(reason, f"{name}: hosts", "run its agent as root, or deploy with --no-hosts")
+        for name, reason in found.items()
+        if reason
+    ]:
+        raise BadInput(*problems)
+
+
+def bring(testbed: Testbed, wanted: bool, progress: Progress, *, dry: bool = False) -> tuple[str, ...]:
+    """Make the hosts, or take them away; what changed, or (``dry``) would, as lines of a diff. Raises
+    OlafError."""
+    given = asdict(planned(testbed)) if wanted else None
+    found = each(everywhere.agents(testbed), lambda agent: agent.call("Hosts", network=given, dry=dry))
+    made = {name for part in found.values() for name in part["names"]}
+    if wanted and (left_out := [host.name for host in everyone(testbed) if host.name not in made]):
+        progress(f"no namespace for {', '.join(left_out)}: behind no veth or TAP of ours")
+    return tuple(line for part in found.values() for line in part["lines"])
+
+
+@contextmanager
+def paused(testbed: Testbed) -> Iterator[None]:
+    """As :func:`olafctl.control.hosts.deployed.paused`, on every machine. Raises OlafError."""
+    agents = everywhere.agents(testbed)
+    try:
+        each(agents, lambda agent: agent.call("Pause", paused=True))
+        yield
+    finally:
+        each(agents, lambda agent: agent.call("Pause", paused=False))
+
+
+def machine_of(testbed: Testbed, host: str) -> Agent:
+    """The agent of the machine that ``host`` is on. Raises BadInput when there is no such host."""
+    agents = everywhere.agents(testbed)
+    found = each(agents, lambda agent: agent.call("Find") or {})
+    known = {one["name"]: name for name, part in found.items() for one in part.get("hosts", ())}
+    if host not in known:
+        shown = f"one of {', '.join(sorted(known)[:10])}" if known else "olafctl deploy --hosts TESTBED"
+        raise BadInput(Problem(f"host {host!r} has no namespace of its own", testbed.name, shown))
+    return agents[known[host]]

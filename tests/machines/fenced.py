@@ -1,0 +1,44 @@
+"""``python fenced.py BED``: a controller leads, and then a later one. Prints what the devices and queues of
+all machines answer to the earlier one's writes, as JSON."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from olafctl.control import devices
+from olafctl.machines.everywhere import Everywhere
+from olafctl.targets import testbeds
+from olafswitch.errors import OlafError
+from olafswitch.p4runtime.entities import MulticastGroup, Replica
+from olafswitch.p4runtime.session import Change, Update
+
+
+def main(bed: Path) -> None:
+    testbed, now = testbeds.load(bed), time.time_ns()
+    with TemporaryDirectory() as state:
+        old, new = (Everywhere(testbed.target).find(testbed, Path(state)) for _ in range(2))
+        assert old is not None and new is not None
+        group = Update(Change.INSERT, MulticastGroup(1000, [Replica(1, 1)]))
+        with (
+            devices.controlling(old, take_over=True, election_id=now) as sessions,
+            devices.controlling(new, take_over=True, election_id=now + 1),
+        ):
+            writes = {name: partial(session.write, [group]) for name, session in sessions.items()}
+            writes |= {f"{name}/queue": partial(each.write, "hold", 1) for name, each in old.queues.items()}
+            answers = {name: refused(write) for name, write in writes.items()}
+    print(json.dumps(answers))
+
+
+def refused(write: Callable[[], object]) -> str:
+    try:
+        write()
+    except OlafError as error:
+        return str(error)
+    return ""
+
+
+main(Path(sys.argv[1]))

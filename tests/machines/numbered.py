@@ -1,0 +1,88 @@
+"""``python numbered.py BED``: worker w2 sends numbered frames to the parameter server, which answers each,
+until standard input ends. Prints a line at the first answer, then how many were sent and which were lost."""
+
+import itertools
+import json
+import sys
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from olafctl.machines.everywhere import Everywhere
+from olafctl.membership.model import Host
+from olafctl.targets import testbeds
+from olafctl.wire.frames import Datagram, Endpoint
+from olafctl.wire.layouts import FrameType
+from olaflab.frames import OlafFrame
+from olafswitch.ports.host import HostPort
+
+_WINDOW = 8
+_PATIENCE = 10.0
+"""Seconds without any answer, after which the rest is lost."""
+_OTHER_PORT = 9
+_VALUES = 8
+
+
+def main(bed: Path) -> None:
+    testbed = testbeds.load(bed)
+    [server], worker = testbed.parameter_servers, next(each for each in testbed.workers if each.name == "w2")
+    with TemporaryDirectory() as state:
+        running = Everywhere(testbed.target).find(testbed, Path(state))
+        assert running is not None
+        above, below = (running.host_port(each.port) for each in (server, worker))
+    ended = threading.Event()
+    threading.Thread(target=_answer, args=(above, server, worker), daemon=True).start()
+    threading.Thread(target=_await, args=(ended,), daemon=True).start()
+    waiting: set[int] = set()
+    numbers = itertools.count()
+    while waiting or not ended.is_set():
+        while len(waiting) < _WINDOW and not ended.is_set():
+            waiting.add(number := next(numbers))
+            below.send(_numbered(worker, server, number))
+        if (frame := below.receive(_PATIENCE)) is None:
+            break
+        if (answered := _number(frame)) == 0:
+            print("flows", flush=True)
+        waiting.discard(answered)
+    print(json.dumps({"sent": next(numbers), "lost": sorted(waiting)}), flush=True)
+
+
+def _await(ended: threading.Event) -> None:
+    sys.stdin.read()
+    ended.set()
+
+
+def _answer(port: HostPort, server: Host, worker: Host) -> None:
+    while True:
+        if (frame := port.receive(_PATIENCE)) is not None:
+            port.send(_plain(server, worker, _number(frame)))
+
+
+def _numbered(worker: Host, server: Host, number: int) -> bytes:
+    """An update and a frame that is none of Olaf's, in turn."""
+    if number % 2:
+        return _plain(worker, server, number)
+    gradient = np.ones(_VALUES, np.float32)
+    ends = _end(worker), _end(server)
+    return OlafFrame(*ends, FrameType.UPDATE, 0, 1, number, 0.0, number, gradient).encode()
+
+
+def _plain(source: Host, to: Host, number: int) -> bytes:
+    one, other = (Endpoint(each.mac, each.ip, _OTHER_PORT) for each in (source, to))
+    return Datagram(one, other, number.to_bytes(8, "big")).encode()
+
+
+def _number(frame: bytes) -> int:
+    datagram = Datagram.decode(frame)
+    if datagram.destination.port == _OTHER_PORT:
+        return int.from_bytes(datagram.body[:8], "big")
+    return OlafFrame.decode(frame).seq
+
+
+def _end(host: Host) -> Endpoint:
+    return Endpoint(host.mac, host.ip, host.udp_port)
+
+
+main(Path(sys.argv[1]))
