@@ -3,9 +3,9 @@
     python grpo_tiny.py                    # one trainer, three players on this machine
 
 Players play whatever version they adopted last and report it; the trainer refuses what is more than
-``--max-lag`` versions old, weighs the rest by importance (``olaf.importance``), and publishes every step.
-``--way full`` sends each version whole, ``--way synchronous`` has players wait for the version that the
-trainer has just made; `olaflab bench players` compares the three.
+``--max-lag`` versions old, weighs the rest by importance (``olaf.torch.importance``), and publishes every
+step. ``--way full`` sends each version whole, ``--way synchronous`` has players wait for the version that
+the trainer has just made; `olaflab bench players` compares the three.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torch import nn
 
 import olaf
 from olaf.torch.importance import clipped, truncated
+from olaf.weights import TooStale
 
 DIGITS, LENGTH = 5, 4
 START = DIGITS
@@ -77,22 +78,19 @@ def play(model: Transformer, random: torch.Generator) -> tuple[torch.Tensor, tor
         return rows, log_probs(model, rows)
 
 
-def player(number: int, ports: list[int], way: str, max_lag: int, seed: int, samples: Any, done: Any) -> None:
+def player(number: int, publisher: str, way: str, max_lag: int, seed: int, samples: Any, done: Any) -> None:
     """A player's process: adopt between two batches, play, hand over."""
     torch.set_num_threads(1)
     random = torch.Generator().manual_seed(1000 * seed + number)
     model = Transformer()
     lost, began = 0.0, time.perf_counter()
-    local = f"127.0.0.1:{ports[number + 1]}"
-    with olaf.Subscriber(
-        f"127.0.0.1:{ports[0]}", model, dtype="bfloat16", max_lag=max_lag, local=local
-    ) as sub:
+    with olaf.Subscriber(publisher, model, dtype="bfloat16", max_lag=max_lag) as sub:
         played = 0
         while not done.is_set():
             waited = time.perf_counter()
             try:
                 sub.adopt()
-            except olaf.TooStale:
+            except TooStale:
                 sub.wait(0.1)
                 lost += time.perf_counter() - waited
                 continue
@@ -121,23 +119,22 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
     optimizer = torch.optim.Adam(model.parameters(), rate)
     context = multiprocessing.get_context("spawn")
     samples, done = context.Queue(players), context.Event()
-    ports = _free_ports(players + 1)
-    arguments = (ports, way, max_lag, seed, samples, done)
-    crew = [context.Process(target=player, args=(n, *arguments), daemon=True) for n in range(players)]
-    for one in crew:
-        one.start()
     curve: list[float] = []
     ages: Counter[int] = Counter()
     refused = 0
     with olaf.Publisher(
-        f"127.0.0.1:{ports[1]}", model, dtype="bfloat16", max_lag=max_lag, local=f"127.0.0.1:{ports[0]}",
-        multicast=False, whole=way == "full",
-    ) as publisher:  # fmt: skip
+        "127.0.0.1", model, dtype="bfloat16", max_lag=max_lag, multicast=False, whole=way == "full"
+    ) as publisher:
+        arguments = (publisher.address, way, max_lag, seed, samples, done)
+        crew = [context.Process(target=player, args=(n, *arguments), daemon=True) for n in range(players)]
+        for one in crew:
+            one.start()
         version = publisher.publish()
-        _taken(samples)  # until players are there
+        _next(samples, crew)  # until players are there
         began = time.perf_counter()
         while len(curve) < steps:
-            made, rows, behaviour = _taken(samples)
+            made, *arrays = _next(samples, crew)
+            rows, behaviour = map(torch.from_numpy, arrays)
             age = version - made
             if age > (0 if way == "synchronous" else max_lag):
                 refused += 1
@@ -159,7 +156,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
     done.set()
     lost: list[float] = []
     while len(lost) < players:
-        message = samples.get(timeout=600)
+        message = _next(samples, crew)
         if message[0] == "lost":
             lost.append(message[1])
     for one in crew:
@@ -171,21 +168,14 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
     }  # fmt: skip
 
 
-def _taken(samples: Any) -> tuple[int, torch.Tensor, torch.Tensor]:
-    made, rows, behaviour = samples.get(timeout=600)
-    return made, torch.from_numpy(rows), torch.from_numpy(behaviour)
-
-
-def _free_ports(count: int) -> list[int]:
-    import socket
-
-    held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for one in held:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
+def _next(samples: Any, crew: list[Any]) -> Any:
+    """A player's next message. Raises SystemExit when none comes because a player failed."""
+    while True:
+        try:
+            return samples.get(timeout=1.0)
+        except queue.Empty:
+            if any(one.exitcode for one in crew):
+                raise SystemExit("a player failed; its error is above") from None
 
 
 def main() -> None:

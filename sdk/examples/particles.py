@@ -151,7 +151,7 @@ class Hunt:
     """Predator and prey whose prey the environment moves (MARL §II-B): predators alone act and learn.
 
     The paper does not give the rule. A prey runs from the nearest predator and from the border, weighed by
-    their squared distance, with half of its force: with all of it nobody ever catches one.
+    their squared distance, with half of its force: with all of it no predator catches one.
     """
 
     def __init__(self, predators: int, worlds: int, random: np.random.Generator) -> None:

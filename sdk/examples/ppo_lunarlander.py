@@ -8,23 +8,28 @@ import numpy as np
 import torch
 from torch import nn
 
+import olaf
 
-def arguments():
+
+def arguments(steps=True):
+    """Without ``steps``, those of a script whose server makes the optimiser's steps."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--server", default="10.0.0.254:20300", help="host:port or olaf://cluster@engine")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--total-steps", type=int, default=500_000)
     parser.add_argument("--envs", type=int, default=8)
     parser.add_argument("--steps", type=int, default=256, help="per environment and iteration")
-    parser.add_argument("--learning-rate", type=float, default=3e-4)
     parser.add_argument("--gamma", type=float, default=0.99)
     parser.add_argument("--gae-lambda", type=float, default=0.95)
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--minibatches", type=int, default=4)
     parser.add_argument("--clip", type=float, default=0.2)
     parser.add_argument("--entropy", type=float, default=0.01)
     parser.add_argument("--value", type=float, default=0.5)
-    parser.add_argument("--max-grad-norm", type=float, default=0.5)
-    return parser.parse_args()
+    if steps:
+        parser.add_argument("--learning-rate", type=float, default=3e-4)
+        parser.add_argument("--minibatches", type=int, default=4)
+        parser.add_argument("--max-grad-norm", type=float, default=0.5)
+    return parser
 
 
 def layer(inputs, outputs, gain=2**0.5):
@@ -35,8 +40,9 @@ def layer(inputs, outputs, gain=2**0.5):
 
 
 class Agent(nn.Module):
-    def __init__(self, observation, actions):
+    def __init__(self, envs):
         super().__init__()
+        observation, actions = envs.single_observation_space.shape[0], envs.single_action_space.n
         self.critic = nn.Sequential(
             layer(observation, 64), nn.Tanh(), layer(64, 64), nn.Tanh(), layer(64, 1, gain=1.0)
         )
@@ -51,75 +57,72 @@ class Agent(nn.Module):
         return actions, policy.log_prob(actions), policy.entropy(), self.critic(observations)[..., 0]
 
 
-def main():
-    args = arguments()
-    np.random.seed(args.seed)
-    torch.manual_seed(args.seed)
+def environments(name, number):
     torch.set_num_threads(1)  # networks this small are slower on more
-    envs = gym.vector.SyncVectorEnv(
-        [lambda: gym.wrappers.RecordEpisodeStatistics(gym.make("LunarLander-v3"))] * args.envs,
+    return gym.vector.SyncVectorEnv(
+        [lambda: gym.wrappers.RecordEpisodeStatistics(gym.make(name))] * number,
         autoreset_mode=gym.vector.AutoresetMode.SAME_STEP,
     )
-    agent = Agent(envs.single_observation_space.shape[0], envs.single_action_space.n)
-    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
 
-    shape = (args.steps, args.envs)
-    observations = torch.zeros(*shape, envs.single_observation_space.shape[0])
-    actions = torch.zeros(shape, dtype=torch.long)
-    log_probs, rewards, dones, values = (torch.zeros(shape) for _ in range(4))
+
+def play(envs, agent, observation, args):
+    """What was seen, done and its log-probability, advantages and returns of an iteration's steps, one row
+    each; the newest observation; the mean return of the episodes that ended."""
+    played, ended_with = [], []
+    for _ in range(args.steps):
+        with torch.no_grad():
+            action, log_prob, _, value = agent(observation)
+        following, reward, ended, cut, info = envs.step(action.numpy())
+        reward, done = torch.as_tensor(reward).float(), torch.as_tensor(ended | cut).float()
+        played.append((observation, action, log_prob, value, reward, done))
+        observation = torch.as_tensor(following)
+        if "final_info" in info:
+            ended_with.extend(info["final_info"]["episode"]["r"][info["final_info"]["_episode"]])
+    seen, taken, log_probs, values, rewards, dones = (torch.stack(column) for column in zip(*played))
+    with torch.no_grad():
+        advantages, running, value = torch.zeros_like(values), 0.0, agent.critic(observation)[:, 0]
+        for step in reversed(range(args.steps)):
+            going = 1 - dones[step]
+            error = rewards[step] + args.gamma * value * going - values[step]
+            advantages[step] = running = error + args.gamma * args.gae_lambda * going * running
+            value = values[step]
+    columns = (seen, taken, log_probs, advantages, advantages + values)
+    mean = float(np.mean(ended_with)) if ended_with else float("nan")
+    return [column.flatten(0, 1) for column in columns], observation, mean
+
+
+def loss_of(agent, args, seen, taken, before, gain, returns):
+    _, now, entropy, value = agent(seen, taken)
+    ratio = (now - before).exp()
+    gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+    policy_loss = -torch.min(gain * ratio, gain * ratio.clamp(1 - args.clip, 1 + args.clip)).mean()
+    value_loss = 0.5 * (value - returns).square().mean()
+    return policy_loss - args.entropy * entropy.mean() + args.value * value_loss
+
+
+def main():
+    args = arguments().parse_args()
+    np.random.seed(args.seed)
+    torch.manual_seed(args.seed)
+    envs = environments("LunarLander-v3", args.envs)
+    agent = Agent(envs)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+    link = olaf.attach(optimizer, args.server, every=args.epochs * args.minibatches)
 
     observation = torch.as_tensor(envs.reset(seed=args.seed)[0])
     begin, batch = time.time(), args.steps * args.envs
     for iteration in range(1, args.total_steps // batch + 1):
-        returns = []
-        for step in range(args.steps):
-            observations[step] = observation
-            with torch.no_grad():
-                actions[step], log_probs[step], _, values[step] = agent(observation)
-            following, reward, ended, cut, info = envs.step(actions[step].numpy())
-            observation, rewards[step] = torch.as_tensor(following), torch.as_tensor(reward)
-            dones[step] = torch.as_tensor(ended | cut)
-            if "final_info" in info:
-                episode = info["final_info"]["episode"]
-                returns.extend(episode["r"][info["final_info"]["_episode"]])
-        mean = float(np.mean(returns)) if returns else float("nan")
-
-        with torch.no_grad():
-            advantages, running, value = torch.zeros(shape), 0.0, agent.critic(observation)[:, 0]
-            for step in reversed(range(args.steps)):
-                going = 1 - dones[step]
-                error = rewards[step] + args.gamma * value * going - values[step]
-                advantages[step] = running = error + args.gamma * args.gae_lambda * going * running
-                value = values[step]
-        targets = (advantages + values).reshape(-1)
-
-        flat = (
-            observations.reshape(batch, -1),
-            actions.reshape(-1),
-            log_probs.reshape(-1),
-            advantages.reshape(-1),
-        )
+        columns, observation, mean = play(envs, agent, observation, args)
+        link.reward(mean)
         for _ in range(args.epochs):
             for rows in torch.randperm(batch).split(batch // args.minibatches):
-                seen, taken, before, gain = (column[rows] for column in flat)
-                _, now, entropy, value = agent(seen, taken)
-                ratio = (now - before).exp()
-                gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-                policy_loss = -torch.min(
-                    gain * ratio, gain * ratio.clamp(1 - args.clip, 1 + args.clip)
-                ).mean()
-                value_loss = 0.5 * (value - targets[rows]).square().mean()
-                loss = policy_loss - args.entropy * entropy.mean() + args.value * value_loss
                 optimizer.zero_grad()
-                loss.backward()
+                loss_of(agent, args, *(column[rows] for column in columns)).backward()
                 nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
                 optimizer.step()
-
         speed = iteration * batch / (time.time() - begin)
-        print(
-            f"iteration {iteration}  steps {iteration * batch}  return {mean:.1f}  {speed:.0f} steps/s",
-            flush=True,
-        )
+        steps = f"iteration {iteration}  steps {iteration * batch}"
+        print(f"{steps}  return {mean:.1f}  {speed:.0f} steps/s", flush=True)
 
 
 if __name__ == "__main__":

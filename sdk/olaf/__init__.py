@@ -44,13 +44,15 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Public names, imported when they are first used; ``attach`` and ``distributed`` need torch."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in __all__:
-        return import_module(f"olaf.{name}")
-    raise AttributeError(f"module 'olaf' has no attribute {name!r}")
+if not TYPE_CHECKING:  # or a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        """Public names, imported when they are first used; ``attach`` and ``distributed`` need torch."""
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in __all__:
+            return import_module(f"olaf.{name}")
+        raise AttributeError(f"module 'olaf' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -75,7 +75,7 @@ def test_the_socket_stays_until_the_last_address_is_given_back(peer: UdpPort) ->
     second.serve(box)
     number = second.address[1]
     first.close()
-    assert peer.send((HERE[0], number), b"nobody's") and peer.send((HERE[1], number), b"still there")
+    assert peer.send((HERE[0], number), b"unclaimed") and peer.send((HERE[1], number), b"still there")
     assert second.wait(lambda: len(box.received) == 1, 20)
     assert box.received[0][0] == b"still there"
     second.close()

@@ -21,16 +21,6 @@ def test_the_average_of_a_sawtooth() -> None:
     assert age.stale == 1
 
 
-def test_a_model_is_as_old_as_its_oldest_segment() -> None:
-    age = AgeOfModel(2)
-    age.received(100, 0, age=0)
-    assert age.average(200) is None
-    age.received(200, 1, age=0)
-    assert age.average(300) == 150
-    age.received(300, 0, age=0)
-    assert age.average(400) == (100 * 150 + 100 * 150) / 200
-
-
 def test_a_sender_ahead_of_us_counts_as_fresh() -> None:
     age = AgeOfModel(1)
     age.received(0, 0, age=-50)

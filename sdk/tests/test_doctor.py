@@ -78,17 +78,21 @@ def test_a_server_without_weights_is_fine_but_cannot_acknowledge(server: str) ->
     }  # fmt: skip
 
 
-def test_another_epoch_is_found(trained: str) -> None:
-    code, found = examined(trained, epoch=0, wait=0.4)
-    assert code == 1
-    assert f"epoch {EPOCH}" in found["epoch"]["what"]
-    assert f"epoch={EPOCH}" in found["epoch"]["remedy"]
+FAULTS: dict[str, tuple[dict[str, float], str, str]] = {
+    "epoch": ({"epoch": 0, "wait": 0.4}, f"epoch {EPOCH}", f"epoch={EPOCH}"),
+    "model": ({"values": VALUES + 1}, "trains 100 values in 1 segments, here are 101 in 1", ""),
+    "engine": ({}, "no queue status", "olafctl worker join"),
+    "mtu": ({"values": 20_000, "segments": 1}, "has 80058 bytes, the MTU of lo is 65536", ""),
+}
+"""What is wrong, the options that make it so, and parts of what is found and of its remedy."""
 
 
-def test_another_model_is_found(trained: str) -> None:
-    code, found = examined(trained, epoch=EPOCH, values=VALUES + 1)
-    assert (code, found["model"]["verdict"]) == (1, "fault")
-    assert "trains 100 values in 1 segments, here are 101 in 1" in found["model"]["what"]
+@pytest.mark.parametrize("check", FAULTS)
+def test_a_fault_is_found_with_its_remedy(trained: str, check: str) -> None:
+    options, what, remedy = FAULTS[check]
+    code, found = examined(trained, **{"epoch": EPOCH, "values": VALUES, **options})
+    assert (code, found[check]["verdict"]) == (1, "fault")
+    assert what in found[check]["what"] and remedy in found[check]["remedy"]
 
 
 def test_a_division_that_a_worker_takes_over_is_fine(trained: str) -> None:
@@ -97,19 +101,6 @@ def test_a_division_that_a_worker_takes_over_is_fine(trained: str) -> None:
     assert "no queue status" in found["engine"]["what"]
     code, found = examined(trained, epoch=EPOCH, values=VALUES, segments=2)
     assert (code, found["model"]["verdict"]) == (1, "fault")
-
-
-def test_an_ack_without_a_queue_status_came_through_no_engine(trained: str) -> None:
-    code, found = examined(trained, epoch=EPOCH, values=VALUES)
-    assert (code, found["engine"]["verdict"]) == (1, "fault")
-    assert "no queue status" in found["engine"]["what"]
-    assert "olafctl worker join" in found["engine"]["remedy"]
-
-
-def test_segments_beyond_the_mtu_are_found(trained: str) -> None:
-    code, found = examined(trained, epoch=EPOCH, values=20_000, segments=1)
-    assert (code, found["mtu"]["verdict"]) == (1, "fault")
-    assert "has 80058 bytes, the MTU of lo is 65536" in found["mtu"]["what"]
 
 
 def test_an_examination_changes_no_weights(trained: str) -> None:
@@ -201,30 +192,22 @@ def watched(
     return code, found
 
 
-def nothing() -> None:
-    """All stand still."""
-
-
-def test_a_ring_that_no_actor_writes_is_stalled(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, found = watched(head, monkeypatch, nothing)
+@pytest.mark.parametrize(
+    "steps, what, remedy",
+    [
+        ([], "for 10 s no actor has written a row", "actors that died"),
+        ([Head.play], "no learner has taken any", ""),
+        ([Head.play, Head.take], "the learner has not finished", ""),
+    ],
+)
+def test_a_ring_where_all_stand_still_is_stalled(
+    head: Head, monkeypatch: pytest.MonkeyPatch, steps: list[Callable[[Head], None]], what: str, remedy: str
+) -> None:
+    for step in steps:
+        step(head)
+    code, found = watched(head, monkeypatch, lambda: None)
     assert (code, found["verdict"]) == (1, "fault")
-    assert "for 10 s no actor has written a row" in found["what"]
-    assert "actors that died" in found["remedy"]
-
-
-def test_a_ring_whose_rows_no_learner_takes_is_stalled(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    head.play()
-    code, found = watched(head, monkeypatch, nothing)
-    assert (code, found["verdict"]) == (1, "fault")
-    assert "no learner has taken any" in found["what"]
-
-
-def test_a_learner_that_never_finishes_stalls_its_ring(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
-    head.play()
-    head.take()
-    code, found = watched(head, monkeypatch, nothing)
-    assert (code, found["verdict"]) == (1, "fault")
-    assert "the learner has not finished" in found["what"]
+    assert what in found["what"] and remedy in found["remedy"]
 
 
 def test_a_learner_without_rows_starves(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:

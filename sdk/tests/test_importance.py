@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from olaf import ParameterServer, Worker
-from olaf.policies import Asynchronous
-from olaf.transport.port import Address
+from olaf import Worker
 from olaf.transport.virtual import VirtualNetwork
-from tests.network import SERVER, Tap, acknowledge, vector, worker_address
+from tests.network import SERVER, acknowledge, vector, worker_address
 
 pytest.importorskip("torch")
 import torch
@@ -146,38 +144,6 @@ def test_a_worker_keeps_the_last_versions_newest_first() -> None:
 def test_fewer_than_no_versions_cannot_be_kept() -> None:
     with pytest.raises(ValueError, match="-1 versions"):
         Worker("127.0.0.1:1", 8, keep=-1)
-
-
-def frames_of(keep: int) -> tuple[int, int]:
-    """Frames on the wire in a training, and the versions kept at its end."""
-    passed = []
-
-    def seen(source: Address, to: Address, datagram: bytes) -> list[bytes]:
-        passed.append(datagram)
-        return [datagram]
-
-    network = VirtualNetwork(Tap(seen))
-    ParameterServer(policy=Asynchronous, port=network.port(SERVER))
-    workers = [
-        Worker(AT, 1000, port=network.port(worker_address(number)), seed=number, keep=keep)
-        for number in range(3)
-    ]
-    for worker in workers:
-        worker.begin(np.zeros(1000, np.float32))
-        assert worker.wait(5.0)
-    for step in range(10):
-        for worker in workers:
-            worker.offer(vector(1000, step), 0.0)
-            network.run(network.time + 0.01)
-            worker.poll()
-    return len(passed), len(workers[0].versions())
-
-
-def test_keeping_versions_sends_no_frame_more() -> None:
-    without, none = frames_of(keep=0)
-    kept, versions = frames_of(keep=4)
-    assert without == kept
-    assert (none, versions) == (0, 4)
 
 
 @pytest.mark.parametrize("rho", [0.0, -1.0, math.nan])

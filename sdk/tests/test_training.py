@@ -150,16 +150,6 @@ def test_a_frame_that_the_network_merged_counts_for_all_in_it() -> None:
     assert np.array_equal(weights_of(lab.server), vector(10) + np.float32(0.1) * np.full(10, 3, np.float32))
 
 
-def test_late_weights_do_not_replace_newer_ones() -> None:
-    lab = Lab(10, medium=Lossy(spread=0.2, seed=5))
-    lab.begin()
-    (worker,) = lab.workers
-    every(lab.network, 0.01, 50, lambda _: worker.offer(np.ones(10, np.float32), 1.0))
-    lab.run(2.0)
-    assert worker.counters.older > 0
-    assert np.array_equal(adopted(worker, np.zeros(10, np.float32)), weights_of(lab.server))
-
-
 def test_what_may_not_be_sent_is_folded_into_the_next_update() -> None:
     def congested(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
         header = wire.Olaf.unpack(datagram)

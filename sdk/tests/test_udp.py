@@ -211,6 +211,9 @@ def test_workers_train_over_sockets_from_threads() -> None:
     server = ParameterServer("127.0.0.1:0", policy=partial(Plain, rate=1.0))
     updates, values = 50, 3000
 
+    def came(worker: Worker, acks: int) -> bool:
+        return worker.counters.acks >= acks
+
     def train(number: int) -> None:
         worker = Worker(f"127.0.0.1:{server.address[1]}", values, local="127.0.0.1:0")
         worker.begin(np.zeros(values, np.float32))
@@ -219,7 +222,7 @@ def test_workers_train_over_sockets_from_threads() -> None:
             seen = worker.counters.acks + worker.segments.count
             worker.offer(np.ones(values, np.float32), 0.0)
             worker.poll()
-            worker._port.wait(lambda: worker.counters.acks >= seen, 5)  # noqa: B023
+            worker._port.wait(partial(came, worker, seen), 5)
         worker.close()
 
     threads = [threading.Thread(target=train, args=(number,)) for number in range(3)]

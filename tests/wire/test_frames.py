@@ -32,10 +32,6 @@ def test_every_layout_is_whole_bytes_with_distinct_fields(layout: Layout) -> Non
     assert len({field.name for field in layout.fields}) == len(layout.fields)
 
 
-def test_gradients_start_at_byte_64() -> None:
-    assert layouts.GRADIENT_OFFSET == layouts.BEAT_BYTES
-
-
 @given(values=st.sampled_from(layouts.ALL).flatmap(lambda lay: st.tuples(st.just(lay), values_of(lay))))
 def test_unpack_inverts_pack(values: tuple[Layout, dict[str, int]]) -> None:
     layout, fields = values

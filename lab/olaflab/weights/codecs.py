@@ -4,7 +4,8 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from olaf.weights import codecs
@@ -39,20 +40,26 @@ def measure(values: int, shares: tuple[float, ...], seed: int) -> list[Cost]:
         new[where] += random.choice(np.array([1, 2**16 - 1], np.uint16), len(where))
         for name in ("ulp", "set", "all"):
             costs.append(_ours(name, share, old, new, len(where)))
-        name, compress = _compressor()
-        size, seconds = _timed(lambda: len(compress((old ^ new).tobytes())))  # noqa: B023 — called at once
-        costs.append(Cost(share, f"XOR, {name}", size / len(where), _rate(old, seconds), float("nan")))
+        costs.append(_xor(share, old, new, len(where)))
         costs.append(Cost(share, "u32 + u16", 6.0, float("nan"), float("nan")))
     return costs
 
 
-def _compressor() -> tuple[str, Callable[[bytes], bytes]]:
-    """zstd as others use it, where it is installed."""
+def _xor(share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Cost:
+    library = zstd()
+    compress = library.ZstdCompressor(1).compress if library else partial(zlib.compress, level=1)
+    size, seconds = _timed(lambda: len(compress((old ^ new).tobytes())))
+    name = "XOR, zstd-1" if library else "XOR, zlib-1"
+    return Cost(share, name, size / changed, _rate(old, seconds), float("nan"))
+
+
+def zstd() -> Any:
+    """The library of that name, as others use it; None where it is not installed."""
     try:
         import zstandard
     except ImportError:
-        return "zlib-1", lambda data: zlib.compress(data, 1)
-    return "zstd-1", zstandard.ZstdCompressor(1).compress
+        return None
+    return zstandard
 
 
 def _ours(name: str, share: float, old: codecs.Bits, new: codecs.Bits, changed: int) -> Cost:

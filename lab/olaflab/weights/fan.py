@@ -17,7 +17,7 @@ from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.replicas.lossy import LossyPort
-from olaflab.weights.plan import Plan, Task
+from olaflab.weights.plan import Bits, Plan, Task
 from olafswitch.errors import OlafError, Problem
 
 NAME = "bench-fan"
@@ -94,7 +94,7 @@ def _fan(engine: VirtualTime, bed: Testbed, plan: Plan, players: int, loss: floa
         f"{first[0]}:{first[1]}", task.model, mtu=_MTU, port=network.port(own), rate=plan.rate
     )
 
-    models = []
+    models: list[dict[str, Bits]] = []
 
     def join(number: int) -> olaf.Subscriber:
         port = LossyPort(network.port(address(cluster.workers[number])), loss, plan.seed + number)
@@ -111,19 +111,25 @@ def _fan(engine: VirtualTime, bed: Testbed, plan: Plan, players: int, loss: floa
         began = network.time
         _reach(network, crew, publisher.publish())
         seconds.append(network.time - began)
+        _compare(task, crew, models)
     frames, size, sent, spent, wants = _spent(publisher) - before
     crew.append(join(players))
     _reach(network, crew[-1:], publisher.version)
     joined = _spent(publisher) - before
-    for player, model in zip(crew, models, strict=True):
-        player.adopt()
-        if model["w"].tobytes() != task.model["w"].tobytes():
-            raise OlafError(Problem("a player has other bits than were published", NAME))
+    _compare(task, crew, models)
     versions = plan.versions
     return Fanned(
         players, loss, size / versions, spent / versions, sent / frames, wants / versions / players,
         sorted(seconds)[versions // 2], int(joined[3] - spent),
     )  # fmt: skip
+
+
+def _compare(task: Task, crew: list[olaf.Subscriber], models: list[dict[str, Bits]]) -> None:
+    """Every player adopts its newest version, which must equal the published one."""
+    for player, model in zip(crew, models, strict=True):
+        player.adopt()
+        if not np.array_equal(model["w"], task.model["w"]):
+            raise OlafError(Problem("a player has other bits than were published", NAME))
 
 
 def _spent(publisher: olaf.Publisher) -> npt.NDArray[np.int64]:

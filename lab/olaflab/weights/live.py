@@ -143,7 +143,7 @@ def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, p
         ),
     )
     with publisher:
-        time.sleep(2.0)  # players report once a second
+        _wait(pipe, lambda: len(publisher.players) >= plan.players - plan.late)
         due = time.monotonic()
         for number in range(1, plan.versions + 1):
             if number > 1:
@@ -155,8 +155,8 @@ def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, p
             times[version] = time.time()
             pipe.send(number)
             due = max(due + plan.pace, time.monotonic())
-            time.sleep(due - time.monotonic() if due > time.monotonic() else 0)
-        time.sleep(2 * plan.pace)
+            pipe.poll(due - time.monotonic())
+        _wait(pipe, lambda: all(one["dead"] or one["have"] >= version for one in publisher.players))
         sent = publisher.sent
         pipe.send(
             Published(
@@ -171,6 +171,13 @@ def _publish(plan: Plan, own: Address, player: Address, namespace: str | None, p
         )
         with suppress(EOFError, OSError):
             pipe.recv()  # until the parent kills it
+
+
+def _wait(pipe: Connection, until: Callable[[], bool]) -> None:
+    """Look for what players report."""
+    end = time.monotonic() + _ENDING
+    while not until() and time.monotonic() < end and not pipe.poll(_SLICE / 10):
+        pass
 
 
 def _play(

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def train(folder: Path, seeds: Sequence[int], settings: Settings, progress: Prog
     """
     runs = Runs(Training, folder, progress)
     return [
-        runs.of(way, seed, dict(settings), lambda: _run(way, seed, settings))  # noqa: B023 — called at once
+        runs.of(way, seed, dict(settings), partial(_run, way, seed, settings))
         for seed in seeds
         for way in WAYS
     ]

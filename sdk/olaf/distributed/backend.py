@@ -123,7 +123,7 @@ class Sum(dist.Work):
 
     def is_completed(self) -> bool:
         """Whether ``wait`` returns, or raises, at once."""
-        return bool(self._future.done())
+        return bool(self._ended.done())
 
     def is_success(self) -> bool:
         """Whether the sum is here."""

@@ -16,8 +16,8 @@ class SoftSync(Waiting):
         weights: Vector,
         segments: Segments | None = None,
         rate: float = RATE,
-        updates: int = 2,
-        deadline: float = DEADLINE,
+        updates: float = 2,
+        deadline: float | None = DEADLINE,
         optimizer: Optimizer | None = None,
     ) -> None:
         """Raises ValueError for a group of none, or a deadline that is not above 0."""

@@ -43,7 +43,7 @@ class Waiting(Stepping):
         weights: Vector,
         segments: Segments | None = None,
         rate: float = RATE,
-        deadline: float = DEADLINE,
+        deadline: float | None = DEADLINE,
         optimizer: Optimizer | None = None,
     ) -> None:
         """Raises ValueError for a deadline that is not above 0."""

@@ -20,11 +20,12 @@ from olaf.replicas.group import Group, Line, Peer, State
 from olaf.replicas.joining import Joining
 from olaf.replicas.ledger import Ledger, Outcome
 from olaf.replicas.opening import PAUSE, Opening
-from olaf.replicas.snapshot import Giver, Snapshot, What
+from olaf.replicas.snapshot import Snapshot
 from olaf.replicas.trained import Trained
 from olaf.serial import ROUND_BITS
 from olaf.transport import wire
 from olaf.transport.membership import Membership, is_control
+from olaf.transport.pieces import Giver, What
 from olaf.transport.port import Address, Port, Run
 from olaf.transport.segments import Vector, values_of
 

@@ -22,11 +22,11 @@ from olaf.replicas.gaps import GapCounters
 from olaf.replicas.group import Group, State
 from olaf.replicas.joining import Joining
 from olaf.replicas.member import Member, MemberCounters
-from olaf.replicas.snapshot import Giver
 from olaf.replicas.trained import Trained, digest
 from olaf.transport import wire
 from olaf.transport.address import Cluster, host_port, parse
 from olaf.transport.membership import Membership, key_of
+from olaf.transport.pieces import Giver
 from olaf.transport.port import Address, Port
 from olaf.transport.segments import STANDARD_MTU, Segments, Vector, finite
 from olaf.transport.udp import open_port

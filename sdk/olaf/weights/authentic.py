@@ -22,7 +22,7 @@ def pack(want: wire.Want, ranges: Iterable[tuple[int, int]], key: bytes, member:
     sent = list(ranges)[:MOST_RANGES]
     want.count = len(sent)
     body = b"".join(wire.Range(first, count).pack() for first, count in sent)
-    want.mac = _mac(want, body, key, member)
+    want.mac = mac(_covered(want, body), key, member)
     return want.pack() + body
 
 
@@ -35,14 +35,20 @@ def unpack(datagram: memoryview, key: bytes, member: Address) -> tuple[wire.Want
     except struct.error:
         raise ValueError("the message is too short") from None
     body = bytes(datagram[wire.WANT_BYTES : wire.WANT_BYTES + want.count * wire.RANGE_BYTES])
-    if want.action != wire.WANT_ACTION or not hmac.compare_digest(want.mac, _mac(want, body, key, member)):
+    if want.action != wire.WANT_ACTION or not hmac.compare_digest(
+        want.mac, mac(_covered(want, body), key, member)
+    ):
         raise ValueError("the MAC is wrong")
     return want, [(one.first, one.count) for one in ranges]
 
 
-def _mac(want: wire.Want, ranges: bytes, key: bytes, member: Address) -> bytes:
+def mac(message: bytes, key: bytes, member: Address) -> bytes:
+    """Of a message of the player at ``member``; zero without a key."""
     if not key:
         return bytes(wire.MAC_BYTES)
     where = ipaddress.IPv4Address(member[0]).packed + member[1].to_bytes(2, "big")
-    covered = where + want.pack()[: -wire.MAC_BYTES] + ranges
-    return hmac.new(key, covered, hashlib.sha256).digest()[: wire.MAC_BYTES]
+    return hmac.new(key, where + message, hashlib.sha256).digest()[: wire.MAC_BYTES]
+
+
+def _covered(want: wire.Want, ranges: bytes) -> bytes:
+    return want.pack()[: -wire.MAC_BYTES] + ranges

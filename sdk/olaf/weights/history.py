@@ -30,7 +30,6 @@ class History:
     def __init__(self, layout: Layout, digest: Digest) -> None:
         self.version = 0
         self.digest = 0
-        """Changes of the newest version."""
         self.oldest = 0
         """From versions before this one only the whole leads on."""
         self._layout, self._digest = layout, digest

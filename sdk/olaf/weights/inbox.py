@@ -8,7 +8,7 @@ whole.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count as counting
 
 import numpy as np
@@ -18,7 +18,7 @@ from olaf.weights import codecs
 from olaf.weights.codecs import BadFrame, Bits, Index
 from olaf.weights.digest import Digest
 from olaf.weights.issues import Frame, repaired
-from olaf.weights.tensors import Layout, State
+from olaf.weights.tensors import Adopted, Layout, State
 
 _MOST_STAGED = 16
 """Issues under way; what comes on top replaces the oldest one."""
@@ -125,6 +125,8 @@ class Inbox:
         """When the committed version was published, ns modulo 2**48."""
         self.state: State = {}
         """The elements of the committed version."""
+        self.proof = b""
+        """The publisher's manifest of it."""
         self.staged: dict[tuple[int, int], Staged] = {}
         self.counts: Counter[str] = Counter()
         """What was refused, by reason, and what was committed."""
@@ -155,7 +157,18 @@ class Inbox:
             self.newest = 0
             self.counts["lines"] += 1
             if kept:
-                self.when = frame.olaf.gen_time
+                self.when, self.proof = frame.olaf.gen_time, frame.raw
+
+    def resume(self, adopted: Adopted, state: State) -> None:
+        """Go on from what was committed before and kept: if it is that, the next digest fits."""
+        self.line, self.have, self.when = adopted
+        self.newest, self.state = self.have, state
+        self._sum = self._total(state)
+        self.dirty = {width: np.zeros(len(starts), np.bool_) for width, starts in self._starts.items()}
+
+    def _total(self, state: State) -> int:
+        """The digest of all elements."""
+        return sum(self._digest.of(bits, self._layout.place(width)) for width, bits in state.items()) % 2**64
 
     def newer_line(self, line: int) -> bool:
         """Whether a publisher's run began after the one that counts."""
@@ -210,10 +223,32 @@ class Inbox:
                 del self.staged[key]
         return self.counts["committed"] > before
 
+    @property
+    def size(self) -> int:
+        """Bytes of ``whole``."""
+        return len(self.proof) + sum(bits.nbytes for bits in self.state.values())
+
+    def whole(self) -> bytes:
+        """The committed version, for another player: its manifest, then its elements."""
+        return b"".join([self.proof, *(bits.tobytes() for bits in self.state.values())])
+
+    def given(self, manifest: Frame, elements: memoryview) -> None:
+        """Stage a whole version from another player; ``manifest`` is the publisher's."""
+        self.manifest(manifest)
+        self.newest = max(self.newest, manifest.delta.version)
+        frames: dict[int, Frame] = {}
+        for width, count in self._layout.counts.items():
+            if count:
+                delta = replace(manifest.delta, codec=Codec.FULL, width=width, first=0, n=count)
+                frames[len(frames)] = Frame(manifest.olaf, delta, elements[: count * width], b"")
+                elements = elements[count * width :]
+        frames[len(frames)] = manifest
+        version = manifest.delta.version
+        self.staged[version, 0] = Staged(version, 0, len(frames), frames)
+
     def sound(self) -> bool:
         """Whether the committed elements still have their digest; where not, only the whole helps."""
-        total = sum(self._digest.of(bits, self._layout.place(width)) for width, bits in self.state.items())
-        if total % 2**64 != self._sum:
+        if self._total(self.state) != self._sum:
             self.counts["unsound"] += 1
             self.broken = True
         return not self.broken
@@ -237,7 +272,8 @@ class Inbox:
         if not staged.base:
             self.all_dirty()
         self.state, self._sum, self.have, self.broken = state, manifest.digest, staged.version, False
-        self.when = staged.frames[staged.count - 1].olaf.gen_time
+        last = staged.frames[staged.count - 1]
+        self.when, self.proof = last.olaf.gen_time, last.raw
         self.counts["committed"] += 1
 
     def _applied(self, staged: Staged, state: State, undo: Undo) -> int:
@@ -259,9 +295,7 @@ class Inbox:
             bits[patch.where] = new
             total += self._digest.change(patch.where, old, new, self._layout.place(delta.width))
             self._touched(delta.width, patch.where)
-        if not staged.base:
-            total = sum(self._digest.of(bits, self._layout.place(width)) for width, bits in state.items())
-        return total % 2**64
+        return total % 2**64 if staged.base else self._total(state)
 
     def _touched(self, width: int, where: Index | slice) -> None:
         starts = self._starts[width]

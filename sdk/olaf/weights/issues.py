@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
-from typing import Union
+from typing import Callable, Union
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from olaf.transport.port import Run
 from olaf.weights.codecs import Part
 
 Bytes = Union[bytes, bytearray, memoryview]
+Parts = Iterable[tuple[int, Part]]
+"""Element widths and frames' contents."""
+Between = Callable[[Parts], Parts]
 HEADERS = wire.OLAF_BYTES + wire.DELTA_BYTES
 _CRC_AT = HEADERS - 4
 _CHECKED = 4
@@ -52,21 +55,22 @@ class Issue:
     def __init__(
         self,
         stamp: Stamp,
-        parts: Iterable[tuple[int, Part]],
+        parts: Parts,
         digest: int,
         layout: bytes,
         key: bytes,
+        between: Between = iter,
     ) -> None:
-        """``parts``: element widths and frames' contents."""
+        """``between`` may pause before each of them."""
         self.stamp = stamp
         self.version, self.base = stamp.version, stamp.base
-        contents = list(parts)
+        contents = list(between(parts))
         self.count = len(contents) + 1
         self.size = HEADERS + max((len(part.payload) for _, part in contents), default=0)
         manifest = wire.Manifest(digest, layout, 1, bytes(wire.MAC_BYTES))
         self.size = max(self.size, HEADERS + wire.MANIFEST_BYTES)
         self._data = bytearray((self.count - 1) * self.size + HEADERS + wire.MANIFEST_BYTES)
-        for number, (width, part) in enumerate(contents):
+        for number, (width, part) in enumerate(between(contents)):
             self._put(number, part.codec, width, part.first, part.n, part.payload)
         last = self.count - 1
         self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
@@ -79,9 +83,13 @@ class Issue:
         """Bytes of all its frames."""
         return len(self._data)
 
-    def run(self, start: int, stop: int) -> Run:
-        """Frames from ``start`` to before ``stop``, to all players."""
-        return Run(memoryview(self._data)[start * self.size : stop * self.size], self.size)
+    def run(self, start: int, stop: int, alone: bool = False) -> Run:
+        """Frames from ``start`` to before ``stop``, to all players, or to one ``alone``."""
+        data = memoryview(self._data)[start * self.size : stop * self.size]
+        if alone:
+            data = memoryview(bytearray(data))
+            data[:: self.size] = bytes([wire.VERSION << 4 | wire.FrameType.INIT]) * (stop - start)
+        return Run(data, self.size)
 
     def parity(self, block: int) -> Run | None:
         """The XOR of a block's frames, to all players; None where their codecs or widths differ."""
@@ -99,13 +107,6 @@ class Issue:
         made = bytearray(self.size)
         self._fill(made, 0, start, wire.Codec.PARITY, frames[0].width, first, n, payload.tobytes())
         return Run(memoryview(made), self.size)
-
-    def single(self, number: int) -> bytes:
-        """A frame as it goes to one player."""
-        start = number * self.size
-        frame = bytearray(self._data[start : start + self.size])
-        frame[0] = wire.VERSION << 4 | wire.FrameType.INIT
-        return bytes(frame)
 
     def _put(self, number: int, codec: int, width: int, first: int, n: int, payload: bytes) -> None:
         self._fill(self._data, number * self.size, number, codec, width, first, n, payload)
@@ -141,7 +142,7 @@ class Frame:
     delta: wire.Delta
     payload: memoryview
     raw: bytes
-    """Without the status that an engine added."""
+    """Without the status that an engine added, and as if none had."""
 
 
 def parse(datagram: memoryview) -> Frame:
@@ -153,7 +154,8 @@ def parse(datagram: memoryview) -> Frame:
         if olaf.frame_type not in (wire.FrameType.ACK, wire.FrameType.INIT):
             raise ValueError("not a DELTA frame")
         status = wire.OLAF_STATUS_BYTES if olaf.flags & wire.Flag.STATUS else 0
-        raw = bytes(datagram[: wire.OLAF_BYTES]) + bytes(datagram[wire.OLAF_BYTES + status :])
+        head = bytes([datagram[0], datagram[1] & ~wire.Flag.STATUS]) + datagram[2 : wire.OLAF_BYTES]
+        raw = head + datagram[wire.OLAF_BYTES + status :]
         delta = wire.Delta.unpack(raw, wire.OLAF_BYTES)
     except struct.error:
         raise ValueError("the frame is too short") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,7 @@ def model_of(source: Source, dtype: str | None) -> Model:
     if dtype is not None and dtype not in _FLOATING:
         raise OtherLayout(f"dtype {dtype!r}; give float32, float16, bfloat16 or None")
     if isinstance(getattr(source, "layout", None), Layout):
-        model: Any = source
-        return model  # type: ignore[no-any-return]
+        return cast(Model, source)
     if isinstance(source, (str, os.PathLike)):
         return SafetensorsFile(Path(source), dtype)
     if isinstance(source, Mapping) and all(isinstance(value, np.ndarray) for value in source.values()):

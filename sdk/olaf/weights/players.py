@@ -15,6 +15,8 @@ _SILENT = 5.0
 """Seconds without a message after which a player counts as dead."""
 _FORGOTTEN = 600.0
 """Seconds of silence after which a player is forgotten."""
+_SLOW_EACH = 1.0
+"""Seconds between two issues that are made for a slow player."""
 _TIMES = 256
 """Versions whose time of publication is kept."""
 _LOG = logging.getLogger("olaf")
@@ -32,6 +34,8 @@ class Player:
     """When, by the publisher's clock."""
     dead: bool = False
     slow: bool = False
+    caught_up: float = float("-inf")
+    """When an issue was last made for it."""
 
     @property
     def name(self) -> str:
@@ -72,6 +76,13 @@ class Players:
         player.have = want.have if want.line == line else 0
         player.adopted = want.adopted if want.line == line else 0
         return player
+
+    def may_catch_up(self, player: Player) -> bool:
+        """Whether an issue is made for it now: for a slow one not again at once, since that takes a scan."""
+        due = player.heard >= player.caught_up + _SLOW_EACH * player.slow
+        if due:
+            player.caught_up = player.heard
+        return due
 
     def look(self, sent: int, now: float) -> None:
         """Name those that are silent, or more than ``max_lag`` versions behind what was ``sent``."""

@@ -11,7 +11,10 @@ import logging
 import queue
 import threading
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Callable
+
+import numpy as np
 
 from olaf.transport import wire
 from olaf.transport.address import Cluster, parse
@@ -21,7 +24,7 @@ from olaf.transport.udp import open_port
 from olaf.weights import authentic, issues
 from olaf.weights.digest import Digest
 from olaf.weights.history import History
-from olaf.weights.issues import Issue, Stamp
+from olaf.weights.issues import Issue, Parts, Stamp
 from olaf.weights.models import Source, model_of
 from olaf.weights.place import place_of
 from olaf.weights.players import Players
@@ -39,6 +42,8 @@ _REPORT, _LEAST_REPORT = 1.0, 0.1
 """Seconds between two reports about one player to the control plane, and between any two."""
 _MOST_OF_ISSUE = 0.3
 """Share of an issue that a player may miss without being treated as slow."""
+_MOST_SLOW = 256
+"""Frames of one request of a slow player that are answered."""
 _KEPT = 8
 """Issues whose frames are kept for repairs."""
 
@@ -105,11 +110,17 @@ class Publisher:
         self.counters = PublisherCounters()
         self.version = version
         """Version of the newest published weights."""
+        self._idle = threading.Event()
+        """Not set while ``publish`` copies: it would wait 5 ms for each tensor if another thread computed."""
+        self._idle.set()
         if not self._model.leads:
             return
         destination = parse(where)
         own = port is None
         self._port = open_port(local, destination) if port is None else port
+        host, number = self._port.reachable(_towards(destination))
+        self.address = f"{host}:{number}"
+        """As players reach it, where it did not join."""
         self.line = self._port.wall() // 1_000_000_000 % 2**32
         role = wire.Role.PARAMETER_SERVER
         self._place = place_of(destination, key, role, self._port, epoch)
@@ -136,7 +147,11 @@ class Publisher:
 
     def publish(self) -> int:
         """Publish the model's present weights; returns the version. Never waits."""
-        state = self._model.read()
+        self._idle.clear()
+        try:
+            state = self._model.read()
+        finally:
+            self._idle.set()
         if not self._model.leads:
             self.version += 1
             return self.version
@@ -244,11 +259,13 @@ class Publisher:
         if not known and not want.count:  # it may have this version of an earlier run: the manifest decides
             self._sender.repair(newest, [newest.count - 1], source, Lane.URGENT)
             return
+        if player.slow and self._sender.owes(source):
+            return
         kept = self._kept(want.version, want.base)
         if known and kept is not None and want.count:
             self._requests.missing.setdefault(kept, {})[source] = ranges
             self._gather()
-        elif want.count and player.have < newest.version:
+        elif want.count and player.have < newest.version and self._players.may_catch_up(player):
             self._requests.behind[source] = player.have
             self._gather()
 
@@ -267,10 +284,10 @@ class Publisher:
 
     def _repair(self, issue: Issue, wants: dict[Address, authentic.Ranges]) -> None:
         out = self._sender.out(issue)
-        missing = {
-            source: {n for first, count in ranges for n in range(first, min(first + count, out))}
-            for source, ranges in wants.items()
-        }
+        missing = {}
+        for source, ranges in wants.items():
+            numbers = (n for first, count in ranges for n in range(first, min(first + count, out)))
+            missing[source] = set(islice(numbers, _MOST_SLOW if self._players.all[source].slow else None))
         askers: dict[int, list[Address]] = {}
         for source, frames in missing.items():
             much = len(frames) > max(_MOST_OF_ISSUE * issue.count, 2)
@@ -374,17 +391,22 @@ class Publisher:
     def _give(self, issue: Issue, sources: list[Address]) -> None:
         good = [source for source in sources if not self._players.all[source].slow]
         if len(good) > 1:
-            self._sender.repair(issue, range(issue.count), None, Lane.BEHIND)
+            self._sender.repair(issue, np.arange(issue.count), None, Lane.BEHIND)
         elif good:
-            self._sender.repair(issue, range(issue.count), good[0], Lane.BEHIND)
+            self._sender.repair(issue, np.arange(issue.count), good[0], Lane.BEHIND)
         for source in sources:
             if source not in good:
-                self._sender.repair(issue, range(issue.count), source, Lane.SLOW)
+                self._sender.repair(issue, np.arange(issue.count), source, Lane.SLOW)
 
-    def _issue(self, base: int, when: int, parts: Any) -> Issue:
+    def _issue(self, base: int, when: int, parts: Parts) -> Issue:
         stamp = Stamp(self._place.epoch, 0, self.line, self._history.version, base, when)
         layout = self._model.layout.digest
-        return Issue(stamp, parts, self._history.digest, layout, self._place.key)
+        return Issue(stamp, parts, self._history.digest, layout, self._place.key, self._between)
+
+    def _between(self, parts: Parts) -> Parts:
+        for part in parts:
+            self._idle.wait()
+            yield part
 
     def _kept(self, version: int, base: int) -> Issue | None:
         return next((one for one in self._issues if (one.version, one.base) == (version, base)), None)

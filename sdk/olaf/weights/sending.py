@@ -7,14 +7,14 @@ share, so that it takes nothing from the others.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Union
 
 import numpy as np
 import numpy.typing as npt
 
-from olaf.transport.port import Address, Port
+from olaf.transport.port import Address, Port, Run
 from olaf.weights.issues import Issue
 from olaf.weights.players import Players
 
@@ -29,6 +29,9 @@ _LOSSY = 0.05
 _FALL, _RISE = 0.75, 1.1
 _EACH = 0.5
 """Seconds between two changes of the rate."""
+
+
+Frames = Union["npt.NDArray[np.int64]", "list[int]"]
 
 
 class Lane(Enum):
@@ -109,9 +112,9 @@ class Sender:
         """How many of an issue's frames players may ask for."""
         return self._next if issue is self.issue else issue.count
 
-    def repair(self, issue: Issue, frames: Iterable[int], to: Address | None, lane: Lane) -> None:
+    def repair(self, issue: Issue, frames: Frames, to: Address | None, lane: Lane) -> None:
         """Send these frames again, or for the first time to one that was behind; ``to`` None: to all."""
-        wanted = np.array(list(frames), np.int64)
+        wanted = np.asarray(frames, np.int64)
         for queued in [one for line in self._lanes.values() for one in line.repairs]:
             if queued.issue is issue and queued.to in (None, to):  # it is on its way already
                 wanted = np.setdiff1d(wanted, queued.frames[queued.done :])
@@ -121,6 +124,10 @@ class Sender:
                 waiting.remove(older)
         if len(wanted):
             waiting.append(Repair(issue, wanted, to))
+
+    def owes(self, player: Address) -> bool:
+        """Whether frames wait that this slow player lacks."""
+        return any(one.to == player for one in self._lanes[Lane.SLOW].repairs)
 
     def heard(self, got: int, lost: int) -> None:
         """Take what a player that counts reports as received and missed."""
@@ -161,25 +168,24 @@ class Sender:
         return done > 0
 
     def _repaired(self, waiting: _Queue) -> bool:
-        """Send one frame that waits; whether it went."""
+        """Send neighbouring frames that wait; whether any went."""
         if not waiting.repairs:
             return False
         repair = waiting.repairs[0]
-        number = int(repair.frames[repair.done])
+        ahead = repair.frames[repair.done : repair.done + _AT_ONCE]
+        start = int(ahead[0])
+        stop = start + (1 if start < 0 else int(np.count_nonzero(ahead - start == np.arange(len(ahead)))))
         if repair.to is None:
-            went = self._to_all(repair.issue, number, number + 1) > 0
+            went = self._to_all(repair.issue, start, stop)
         else:
-            frame = repair.issue.single(number)
-            went = self.port.send(repair.to, frame)
-            self._count(int(went), len(frame) * went)
-        if went:
-            self.sent.repairs += 1
-            waiting.tokens -= repair.issue.size
-            repair.done += 1
-            waiting.repairs.rotate(-1)  # fair between players
-            if repair.done == len(repair.frames):
-                waiting.repairs.remove(repair)
-        return went
+            went = self._to(repair.to, repair.issue.run(start, stop, alone=True))
+        self.sent.repairs += went
+        waiting.tokens -= went * repair.issue.size
+        repair.done += went
+        waiting.repairs.rotate(-1)  # fair between players
+        if repair.done == len(repair.frames):
+            waiting.repairs.remove(repair)
+        return went > 0
 
     def _to_all(self, issue: Issue, start: int, stop: int) -> int:
         """To all players; how many frames went."""
@@ -188,14 +194,13 @@ class Sender:
         if target is None or run is None:
             return stop - start
         if self.multicast:
-            done = self.port.send_run(target, run)
-            self._count(done, min(done * run.size, len(run.data)))
-            return done
+            return self._to(target, run)
         for player in self.players.alive:
-            done = self.port.send_run(player.address, run)
-            self._count(done, min(done * run.size, len(run.data)))
+            self._to(player.address, run)
         return stop - start
 
-    def _count(self, frames: int, size: int) -> None:
-        self.sent.frames += frames
-        self.sent.bytes += size
+    def _to(self, target: Address, run: Run) -> int:
+        done = self.port.send_run(target, run)
+        self.sent.frames += done
+        self.sent.bytes += min(done * run.size, len(run.data))
+        return done

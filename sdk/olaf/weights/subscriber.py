@@ -6,6 +6,7 @@ nothing else ever touches its model. It requests lost frames after a random paus
 
 from __future__ import annotations
 
+import hmac
 import logging
 import zlib
 from collections import Counter
@@ -15,18 +16,19 @@ import numpy as np
 
 from olaf.errors import OlafError
 from olaf.transport import wire
-from olaf.transport.address import parse
+from olaf.transport.address import host_port, parse
 from olaf.transport.membership import is_control
+from olaf.transport.pieces import Giver, Taker, What
 from olaf.transport.port import Address, Port, Run
 from olaf.transport.udp import open_port
 from olaf.weights import authentic
 from olaf.weights.digest import Digest
 from olaf.weights.inbox import Inbox, Staged
-from olaf.weights.issues import Frame, manifest_mac
+from olaf.weights.issues import HEADERS, Frame, manifest_mac
 from olaf.weights.issues import parse as taken_apart
 from olaf.weights.models import Source, model_of
 from olaf.weights.place import place_of
-from olaf.weights.tensors import OtherLayout, Tensor
+from olaf.weights.tensors import Adopted, OtherLayout, SafetensorsFile, Tensor
 
 _REPORT = 1.0
 """Seconds between two reports."""
@@ -35,11 +37,15 @@ _BACKOFF = 0.02
 _QUIET, _LATEST = 0.05, 0.5
 """Seconds without a frame of an issue after which the rest counts as lost, at first and at most."""
 _SLOWER, _FASTER = 1.1, 0.8
-"""What a frame that came twice does to that time, and a version that was committed."""
+"""What a frame that came alone and twice does to that time, and a version that was committed."""
 _RETRY, _LONGEST = 0.1, 1.0
 """Seconds until it requests frames again, at first and at most."""
 _SILENT = 10.0
 """Seconds without a frame after which the lag is not known: the publisher repeats itself each 0.25 s."""
+_BEHIND = 32
+"""Versions by which a copy that is being given may be behind."""
+_MOST_GIVEN = 1 << 32
+"""Bytes of which a piece's header can say that they are the whole."""
 _SWEEP = 16
 """Versions between two checks of what is installed, against what was committed."""
 _LOG = logging.getLogger("olaf")
@@ -62,13 +68,16 @@ class Subscriber:
         key: str | None = None,
         local: str | None = None,
         epoch: int = 0,
+        peer: str | None = None,
         port: Port | None = None,
     ) -> None:
         """Join as a player.
 
         ``where``: ``olaf://cluster@engine``, or the publisher's address. ``model``, ``dtype``: as the
         publisher's. ``max_lag``: versions that what is played may be behind the newest; None: any number.
-        ``epoch``: the testbed's, at a fixed address. Raises OlafError, OSError and OtherLayout.
+        ``epoch``: the testbed's, at a fixed address. ``peer``: another player's address, which gives this one
+        its first version; the publisher does where that one is silent. Raises OlafError, OSError and
+        OtherLayout.
         """
         destination = parse(where)
         self._port = open_port(local, destination) if port is None else port
@@ -79,10 +88,17 @@ class Subscriber:
         self._own = self._port.reachable(self.publisher)
         layout = self._model.layout
         self._inbox = Inbox(layout, Digest(self._place.key))
+        self._giver = Giver(self._port, self._port.mtu(self.publisher), [])
+        self._taker: Taker | None = None
+        if peer is not None:
+            self._taker = Taker(self._port, What.SNAPSHOT, host_port(peer), self._sealed)
         self._tensors = {w: [t for t in layout.own if t.width == w and t.count] for w in layout.counts}
         self.version = 0
         """The installed version; 0 before the first."""
         self._when = 0
+        if isinstance(self._model, SafetensorsFile) and self._model.adopted:
+            self._inbox.resume(self._model.adopted, self._model.read())
+            _, self.version, self._when = self._model.adopted
         self._adopting = False
         self._swept = 0
         self._random = Random(zlib.crc32(repr(self._own).encode()))
@@ -109,6 +125,8 @@ class Subscriber:
             inbox = self._inbox
             dirty = self._chosen() if inbox.have and inbox.have != self.version else None
             self._adopting, version, when = True, inbox.have, inbox.when
+            if isinstance(self._model, SafetensorsFile):
+                self._model.adopted = Adopted(inbox.line, version, when)
         try:
             if dirty is not None:
                 self._install(version, dirty)
@@ -235,7 +253,12 @@ class Subscriber:
         """Party: frames of the publisher, and of the control plane."""
         for datagram in run:
             if is_control(datagram):
-                self._place.take(datagram)
+                if datagram[0] == wire.Talk.FETCH:
+                    self._give(datagram, source)
+                elif datagram[0] == wire.Talk.PIECE:
+                    self._take(datagram, source)
+                else:
+                    self._place.take(datagram)
             elif source != self.publisher:
                 self.counts["source"] += 1
             else:
@@ -253,6 +276,40 @@ class Subscriber:
             self._report_due = now + _REPORT
         return min(*dues, self._report_due)
 
+    def _sealed(self, message: bytes) -> bytes:
+        return message + authentic.mac(message, self._place.key, self._own)
+
+    def _give(self, datagram: memoryview, source: Address) -> None:
+        """Give another player what it asks for of the committed version."""
+        message, mac = bytes(datagram[: wire.FETCH_BYTES]), datagram[wire.FETCH_BYTES :]
+        inbox = self._inbox
+        if not hmac.compare_digest(mac, authentic.mac(message, self._place.key, source)):
+            self.counts["fetch"] += 1
+        elif inbox.proof and not inbox.broken and inbox.size < _MOST_GIVEN:
+            good = inbox.have - _BEHIND
+            self._giver.give(
+                memoryview(message), source, True, lambda version: version > good,
+                lambda: (inbox.have, inbox.whole()),
+            )  # fmt: skip
+
+    def _take(self, datagram: memoryview, source: Address) -> None:
+        """A piece of another player's version."""
+        if self._taker is None or len(datagram) < wire.PIECE_BYTES:
+            return
+        whole = self._taker.take(datagram, source)
+        if whole is None:
+            return
+        self._taker = None
+        try:
+            frame = taken_apart(memoryview(whole)[: HEADERS + wire.MANIFEST_BYTES])
+            reason = self._refused(frame)
+        except ValueError:
+            reason = "frame"
+        if reason is None and frame.delta.codec == wire.Codec.MANIFEST and not self._inbox.have:
+            self._inbox.given(frame, memoryview(whole)[HEADERS + wire.MANIFEST_BYTES :])
+        else:
+            self.counts[reason or "frame"] += 1
+
     def _frame(self, datagram: memoryview) -> None:
         try:
             frame = taken_apart(datagram)
@@ -268,8 +325,9 @@ class Subscriber:
             self.refusal = None
             inbox.manifest(frame)
         staged = inbox.take(frame)
-        if staged is None:  # requested too early, more often than doubled by the network
-            self._quiet = min(self._quiet * _SLOWER, _LATEST)
+        if staged is None:
+            if frame.olaf.frame_type == wire.FrameType.INIT:  # to this one alone: it was requested too early
+                self._quiet = min(self._quiet * _SLOWER, _LATEST)
             return
         self._got += 1
         staged.ended |= frame.olaf.seq == staged.count - 1
@@ -307,6 +365,10 @@ class Subscriber:
     def _ask(self, now: float) -> float:
         """Ask for what is missing and due; returns when to look again."""
         inbox = self._inbox
+        if self._taker is not None and (inbox.have or self._taker.silent):
+            self._taker = None
+        if self._taker is not None:
+            return self._taker.tick(now)
         if self._adopting or inbox.have >= inbox.newest:
             self._want_due, self._tries = float("inf"), 0
             return float("inf")

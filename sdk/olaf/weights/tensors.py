@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ _NAMES = {
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
 _WIDTHS = {"F8_E4M3": 1, "F8_E5M2": 1, "BOOL": 1}
+_ADOPTED = "olaf.adopted"
 
 
 class OtherLayout(ValueError):
@@ -171,6 +172,14 @@ class Arrays:
             array[...] = _uncast(bits, tensor.kind, array.dtype).reshape(tensor.shape)
 
 
+class Adopted(NamedTuple):
+    """Which version a file holds; its ``line`` is the publisher's run, ``when`` as frames have it."""
+
+    line: int
+    version: int
+    when: int
+
+
 @dataclass(frozen=True)
 class _Stored:
     """A tensor of a file, and the bytes it is at."""
@@ -188,12 +197,14 @@ class SafetensorsFile:
 
     def __init__(self, path: Path, dtype: str | None) -> None:
         self._path = path
-        self.layout = Layout([(s.name, travels_as(s.kind, dtype), s.shape, "") for s in _stored(path)])
+        stored, self.adopted = _stored(path)
+        """What it was replaced by last: a player that was killed goes on from there."""
+        self.layout = Layout([(s.name, travels_as(s.kind, dtype), s.shape, "") for s in stored])
 
     def read(self) -> State:
         """What the file holds now. Raises OtherLayout when it holds another model."""
         state = self.layout.empty()
-        found = {stored.name: stored for stored in _stored(self._path)}
+        found = {stored.name: stored for stored in _stored(self._path)[0]}
         data = np.memmap(self._path, np.uint8, "r")
         for tensor in self.layout.own:
             stored = found.get(tensor.name)
@@ -205,7 +216,7 @@ class SafetensorsFile:
 
     def write(self, state: State, tensors: list[Tensor]) -> None:
         """The whole file, under its name when it is complete."""
-        head: dict[str, Any] = {}
+        head: dict[str, Any] = {"__metadata__": {_ADOPTED: json.dumps(self.adopted)}} if self.adopted else {}
         end = 0
         for tensor in self.layout.own:
             begin, end = end, end + tensor.count * tensor.width
@@ -222,18 +233,18 @@ class SafetensorsFile:
         whole.replace(self._path)
 
 
-def _stored(path: Path) -> list[_Stored]:
-    """The tensors of a file. Raises OtherLayout."""
+def _stored(path: Path) -> tuple[list[_Stored], Adopted | None]:
+    """The tensors of a file, and what was adopted into it. Raises OtherLayout."""
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             head = json.loads(file.read(min(size, 1 << 28)))
+        adopted = head.pop("__metadata__", {}).get(_ADOPTED)
         tensors = []
         for name, one in head.items():
-            if name != "__metadata__":
-                start, stop = (8 + size + offset for offset in one["data_offsets"])
-                tensors.append(_Stored(name, one["dtype"], tuple(one["shape"]), slice(start, stop)))
-        return tensors
+            start, stop = (8 + size + offset for offset in one["data_offsets"])
+            tensors.append(_Stored(name, one["dtype"], tuple(one["shape"]), slice(start, stop)))
+        return tensors, Adopted(*map(int, json.loads(adopted))) if adopted else None
     except OSError as error:
         raise OtherLayout(f"{path}: {error.strerror}; give a safetensors file") from None
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +12,12 @@ from hypothesis import strategies as st
 
 from olaf.experience.cursors import Firing
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
-from olaf.experience.passers import Bell, Bound, direct
+from olaf.experience.passers import Bound, direct
 from olaf.experience.pipeline import Accumulated, Moments, Pace, advantages
 from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, Transfer
 from olaf.experience.writer import Writer
 from olaf.transport.virtual import VirtualNetwork
-from tests.experience.parts import FORK, shared, start
 from tests.network import Lossy
 
 Floats = npt.NDArray[np.float64]
@@ -145,90 +143,3 @@ def test_experience_leaves_the_link_to_updates() -> None:
     assert pace.share == 0.01
     with pytest.raises(ValueError, match="shares"):
         Pace(1.0, reserve=1.0)
-
-
-PIXELS = layout({"obs": ((84, 84, 4), "u1")})
-BLOCK = 512
-
-
-ROUNDS, WARM = 48, 8
-
-
-def _watch(name: str, spent: Any) -> None:
-    ring = Ring.open(name)
-    here, there = Bell(ring, "here"), Bell(ring, "there")
-    column = ring.column("obs")
-    for turn in range(ROUNDS):
-        while ring.count()[0] < (turn + 1) * BLOCK:
-            here.wait()
-        first = turn * BLOCK % ring.rows
-        assert column[first, 0, 0, 0] == column[first + BLOCK - 1, 0, 0, 0] == turn
-        there()
-        if turn == WARM - 1:
-            begin = time.process_time()
-    spent.value = time.process_time() - begin
-
-
-def _receive(address: str, spent: Any) -> None:
-    import zmq
-
-    with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
-        socket.connect(address)
-        for turn in range(ROUNDS):
-            block = np.frombuffer(socket.recv(), np.uint8).reshape(BLOCK, -1)
-            assert block[0, 0] == block[-1, 0] == turn
-            socket.send(b"")
-            if turn == WARM - 1:
-                begin = time.process_time()
-        spent.value = time.process_time() - begin
-
-
-def test_a_block_of_pixels_costs_one_copy_between_processes(tmp_path: Any) -> None:
-    """512 steps of 84 × 84 × 4, 14.45 MB, written here and read there: CPU time of both, in one run.
-
-    The sender's is its best, which other load disturbs least. The bounds are wider than what an idle machine
-    shows (2 and 5): shared memory has no huge pages where the kernel gives it none.
-    """
-    zmq = pytest.importorskip("zmq", reason="pyzmq is not installed")
-    block = np.random.default_rng(1).integers(0, 255, (BLOCK, 84, 84, 4), np.uint8)
-    into = np.empty((4 * BLOCK, 84, 84, 4), np.uint8)
-    spent = FORK.Value("d")
-
-    def measured(once: Callable[[int], object]) -> float:
-        times = []
-        for turn in range(ROUNDS):
-            block[[0, -1], 0, 0, 0] = turn
-            begin = time.process_time()
-            once(turn)
-            times.append(time.process_time() - begin)
-        return min(times[WARM:])
-
-    copied = measured(lambda turn: np.copyto(into[turn % 4 * BLOCK :][:BLOCK], block))
-    with shared(PIXELS, 4 * BLOCK) as (ring, name):
-        here, there, writer = Bell(ring, "here"), Bell(ring, "there"), Writer(ring, 0)
-        watcher = start(_watch, name, spent)
-
-        def through_the_ring(turn: int) -> None:
-            writer.write({"obs": block})
-            here()
-            assert there.wait(60)
-
-        ours = measured(through_the_ring)
-        watcher.join()
-        ours += spent.value / (ROUNDS - WARM)
-    with zmq.Context() as context, context.socket(zmq.PAIR) as socket:
-        address = f"ipc://{tmp_path}/socket"
-        socket.bind(address)
-        receiver = start(_receive, address, spent)
-
-        def as_a_message(turn: int) -> None:
-            socket.send(block)
-            socket.recv()
-
-        message = measured(as_a_message)
-        receiver.join()
-        message += spent.value / (ROUNDS - WARM)
-    each = [f"{seconds * 1e3:.2f} ms" for seconds in (copied, ours, message)]
-    print(f"memcpy {each[0]}, ring {each[1]}, ZeroMQ {each[2]}")
-    assert ours < 3 * copied
-    assert message > 2 * ours

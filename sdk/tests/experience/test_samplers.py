@@ -12,7 +12,6 @@ from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
 from olaf.experience.prioritised import Prioritised, PrioritisedRuns
 from olaf.experience.ring import Batch, Ring
 from olaf.experience.samplers import Draw, Runs, Sampler, Uniform, effective_rows, sample
-from olaf.experience.sumtree import SumTree
 from olaf.experience.writer import Writer
 
 ROWS = 120
@@ -233,17 +232,3 @@ def test_what_cannot_be_drawn_is_reported() -> None:
         Runs(ring, 4, random).draw(8)
     with pytest.raises(ValueError, match="8 rows are not a multiple of runs of 3"):
         Runs(ring, 3, random).draw(8)
-
-
-def test_a_sum_tree_adds_up() -> None:
-    random = np.random.default_rng(6)
-    tree, values = SumTree(37), np.zeros(37)
-    for _ in range(50):
-        where = random.integers(0, 37, 9)
-        some = random.random(9)
-        tree.set(where, some)
-        for place, value in zip(where, some):
-            values[place] = value
-        assert tree.total == pytest.approx(values.sum())
-        sums = random.random(20) * values.sum()
-        assert tree.find(sums).tolist() == np.searchsorted(np.cumsum(values), sums, side="right").tolist()

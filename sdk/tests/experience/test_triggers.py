@@ -300,7 +300,7 @@ def test_a_configuration_that_says_something_else_is_refused() -> None:
     to = {"learner": direct(print)}
     for entry, what in (
         ({"on": "rows", "to": "learner"}, "one of data"),
-        ({"on": "time", "seconds": 1.0, "to": "nobody"}, "one of learner"),
+        ({"on": "time", "seconds": 1.0, "to": "unknown"}, "one of learner"),
         ({"on": "data", "n": 1, "sise": 4, "to": "learner"}, "sise"),
         ({"on": "data", "n": 1, "to": "learner"}, "size"),
         ({"on": "data", "n": 3, "size": 4, "to": "learner"}, "4 rows of 3 actors"),

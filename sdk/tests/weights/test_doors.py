@@ -32,35 +32,34 @@ def small(seed: int) -> Any:
     return model
 
 
-class Served(nn.Module):  # type: ignore[name-defined, misc]
+def engines(quantised: bool = False) -> Any:
     """What an inference engine makes of ``small``: one fused tensor, and a loader of checkpoint names."""
+    served = nn.Module()
+    served.fused = nn.Parameter(torch.zeros(7, 4))
+    served.quant_method = type("Fp8Method" if quantised else "UnquantizedLinearMethod", (), {})()
+    served.loads = []
 
-    def __init__(self, quantised: bool = False) -> None:
-        super().__init__()
-        self.fused = nn.Parameter(torch.zeros(7, 4))
-        self.quant_method = type("Fp8Method" if quantised else "UnquantizedLinearMethod", (), {})()
-        self.loads: list[list[str]] = []
-
-    def load_weights(self, tensors: Any) -> None:
+    def load(tensors: Any) -> None:
         named = dict(tensors)
-        self.loads.append(sorted(named))
+        served.loads.append(sorted(named))
         if "0.weight" in named:  # as vLLM's models do with tied weights, it ignores the other name
             with torch.no_grad():
-                self.fused.copy_(named["0.weight"])
+                served.fused.copy_(named["0.weight"])
+
+    served.load_weights = load
+    return served
 
 
-def same(served: Served, trained: Any) -> bool:
+def same(served: Any, trained: Any) -> bool:
     return bool(torch.equal(served.fused, trained[0].weight))
 
 
 @pytest.fixture
 def published() -> Any:
     """A publisher on a real port, and what a player needs."""
-    first, second = free_udp_ports(2)
     trained = small(1)
-    with Publisher(f"127.0.0.1:{second}", trained, local=f"127.0.0.1:{first}", multicast=False) as publisher:
-        where = {"where": f"127.0.0.1:{first}", "local": f"127.0.0.1:{second}", "layout": publisher.layout}
-        yield publisher, trained, where
+    with Publisher("127.0.0.1", trained, multicast=False) as publisher:
+        yield publisher, trained, {"where": publisher.address, "layout": publisher.layout}
 
 
 @pytest.fixture
@@ -73,7 +72,8 @@ def recorded_vllm(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             self.parallel_config, self.model_config = vllm_config.parallel_config, vllm_config.model_config
 
         def update_weights(self, update_info: dict[str, Any]) -> None:
-            self.receive_weights(self.update_info_cls(**update_info))  # type: ignore[attr-defined]
+            engine: Any = self
+            engine.receive_weights(engine.update_info_cls(**update_info))
 
     class WeightTransferEngineFactory:
         _registry: ClassVar[dict[str, Any]] = {}
@@ -121,7 +121,7 @@ def test_vllms_door_loads_each_version_and_all_of_it_where_weights_are_rewritten
     publisher, trained, where = published
     door.register()
     door.register()
-    served = Served(quantised)
+    served = engines(quantised)
     parallel = types.SimpleNamespace(world_size=1)
     config = types.SimpleNamespace(parallel_config=parallel, model_config=None)
     factory: Any = sys.modules["vllm.distributed.weight_transfer.factory"]
@@ -152,7 +152,7 @@ def test_sglangs_door_pauses_loads_and_continues(published: Any) -> None:
     from olaf.weights import sglang as door
 
     publisher, trained, where = published
-    served, calls = Served(), []
+    served, calls = engines(), []
 
     class RecordedEngine:
         """``sglang.Engine`` 0.5.23, as far as the door uses it."""

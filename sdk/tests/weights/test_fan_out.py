@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from olaf.server import ParameterServer
 from olaf.transport import wire
 from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import Publisher, Subscriber, TooStale
+from olaf.weights.models import model_of
 from olaf.worker import Worker
 from tests.weights.fan import PUBLISHER, Engine, Fan, player_address, sha
 
@@ -93,6 +96,37 @@ def test_a_player_silent_for_fifty_versions_returns_by_a_set() -> None:
     assert fan.engine.up - before < 0.8 * 2 * 100_000 * 1.1
 
 
+def test_a_player_that_was_killed_goes_on_from_its_file(tmp_path: Path) -> None:
+    fan, path = Fan(1, values=100_000), tmp_path / "policy.safetensors"
+    head, end = {}, 0
+    for name, array in fan.model.items():
+        head[name] = {"dtype": "U16", "shape": array.shape, "data_offsets": [end, end + array.nbytes]}
+        end += array.nbytes
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(end))
+    fan.engine.members.append(player_address(1))
+
+    def begin() -> Subscriber:
+        port = fan.network.port(player_address(1))
+        return Subscriber(f"{PUBLISHER[0]}:{PUBLISHER[1]}", path, port=port)
+
+    player = begin()
+    fan.publish()
+    fan.settle()
+    assert fan.run(5.0, lambda: player.have == 1) and player.adopt() == 1
+    player._port.close()
+    for _ in range(50):
+        fan.publish()
+        fan.settle(1.0)
+    before, again = fan.engine.up, begin()
+    assert again.version == 1
+    assert fan.run(10.0, lambda: again.have == 51)
+    assert again.adopt() == 51
+    assert fan.engine.up - before < 0.8 * 2 * 100_000 * 1.1
+    assert again.counts["digest"] == 0
+    assert sha({"w": model_of(path, None).read()[2]}) == fan.digests[51]
+
+
 def test_a_player_too_far_behind_takes_the_whole() -> None:
     fan = Fan(2, values=2000)
     fan.publish()
@@ -140,19 +174,6 @@ def test_a_publisher_that_returns_with_equal_weights_is_quiet() -> None:
     fan.publish()
     fan.settle(1.0)
     assert [player.version for player in fan.players] == [5] * 3
-
-
-def test_a_publisher_that_returns_with_new_weights_sends_all() -> None:
-    fan = Fan(3, values=100_000)
-    for _ in range(3):
-        fan.publish()
-    fan.run(0.0005)
-    fan.publisher.close()
-    fan.run(3.0)
-    fan.publisher = fan.publish_with(version=3)
-    fan.publish()
-    fan.settle(10.0)
-    assert all(player.counts["lines"] <= 2 for player in fan.players)
 
 
 @pytest.mark.parametrize("frames", [1, 5, 20, 60])
@@ -241,22 +262,9 @@ def test_outside_changes_of_the_model_are_undone() -> None:
     assert sha(fan.models[0]) == sha(fan.model)
 
 
-def test_one_parity_repairs_what_many_players_lost() -> None:
-    fan = Fan(64, values=40_000, share=0.2, loss=0.01, mtu=300)
-    fan.publish()
-    fan.settle()
-    sent, frames = fan.publisher.sent.frames, 0
-    for _ in range(3):
-        fan.publish()
-        issue = fan.publisher._sender.issue
-        assert issue is not None
-        frames += issue.count
-        fan.settle(5.0)
-    assert fan.publisher.sent.frames - sent < 1.3 * frames  # one by one, each of 64 loses would be 1.5 times
-
-
-def test_few_repairs_are_sent_for_little_loss() -> None:
-    fan = Fan(32, values=40_000, share=0.2, loss=0.001, mtu=300)
+@pytest.mark.parametrize(("players", "loss", "most"), [(64, 0.01, 1.3), (32, 0.001, 1.06)])
+def test_few_repairs_are_sent_to_many_players(players: int, loss: float, most: float) -> None:
+    fan = Fan(players, values=40_000, share=0.2, loss=loss, mtu=300)
     fan.publish()
     fan.settle()
     sent, wants, frames = fan.publisher.sent.frames, fan.publisher.counters.wants, 0
@@ -267,9 +275,9 @@ def test_few_repairs_are_sent_for_little_loss() -> None:
         frames += issue.count
         fan.settle(5.0)
     beacons = 6
-    assert fan.publisher.sent.frames - sent <= 1.06 * frames + beacons
-    assert fan.publisher.counters.wants - wants <= 3 * 32 * 3
-    assert fan.engine.members[0] != PUBLISHER
+    assert fan.publisher.sent.frames - sent <= most * frames + beacons  # one by one: 1.5 times to 64
+    assert fan.publisher.counters.wants - wants <= 3 * players * 3
+    assert all(player._quiet < 0.1 for player in fan.players)  # what others lacked makes none patient
 
 
 def test_publish_returns_while_the_network_is_busy() -> None:
@@ -364,3 +372,39 @@ def test_nothing_on_the_way_up_changes_its_bytes() -> None:
         return [datagram for source, _, datagram in engine.seen if source == where]
 
     assert sent(True) == sent(False) != []
+
+
+PEER = f"{player_address(0)[0]}:{wire.UDP_PORT}"
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.05])
+def test_a_late_player_takes_the_whole_from_another_one_while_versions_go_on(loss: float) -> None:
+    fan = Fan(2, values=100_000, loss=loss)
+    for _ in range(3):
+        fan.publish()
+        fan.settle(5.0)
+    before, deltas = fan.engine.up, fan.publisher.counters.bytes
+    fan.join(peer=PEER)
+    for _ in range(5):
+        fan.publish()
+        fan.run(0.001)
+    fan.settle(20.0)
+    assert fan.engine.up - before < 2 * (fan.publisher.counters.bytes - deltas) + 40_000
+    assert fan.players[2].counts["digest"] == 0
+
+
+@pytest.mark.parametrize("fault", ["silent", "wrong", "key"])
+def test_the_publisher_gives_the_whole_where_the_peer_does_not(fault: str) -> None:
+    fan = Fan(2, values=100_000)
+    fan.publish()
+    fan.settle()
+    if fault == "silent":
+        fan.engine.down = {player_address(0)}
+    if fault == "wrong":
+        fan.players[0]._inbox.state[2][7] ^= 1  # as a player does that lies
+    if fault == "key":
+        fan.players[0]._place.key = b"another"
+    fan.join(peer=PEER)
+    fan.settle(20.0, [1, 2])
+    assert fan.players[2].counts["digest"] == (fault == "wrong")
+    assert fan.players[0].counts["fetch"] == 7 * (fault == "key")

@@ -179,7 +179,7 @@ def test_the_ranks_of_a_sharded_module_publish_together_and_play_their_shards(tm
     played, trained = whole(3), whole(1)
     step(trained)
     with Subscriber(own, played, local=player) as sub:
-        assert sub.await_version(2, 60.0)
+        assert sub.await_version(2, 240.0)
         assert sub.adopt() == 2
     for rank in ranks:
         rank.communicate(b"\n")
