@@ -21,6 +21,8 @@ _METADATA = (
     "sdk/pyproject.toml",
 )
 _VERSION = re.compile(r'^(version|__version__) = ".*"$', re.MULTILINE)
+_OFFSETS = re.compile(r"^if not _descriptor\._USE_C_DESCRIPTORS:\n(?:  .*\n)*", re.MULTILINE)
+"""What only a protobuf without its compiled part reads, which no wheel of it lacks."""
 _PINNED = re.compile(r"\b(olafctl|olafswitch)==[\w.]+")
 
 
@@ -75,7 +77,10 @@ def _messages() -> Mapping[Path, str]:
         ended = subprocess.run([*compiler, *protos], capture_output=True, text=True, check=False)
         if ended.returncode:
             raise OlafError(*(Problem(line) for line in ended.stderr.splitlines()))
-        return {place.relative_to(made): place.read_text() for place in Path(made).rglob("*_pb2.py")}
+        return {
+            place.relative_to(made): _OFFSETS.sub("", place.read_text())
+            for place in Path(made).rglob("*_pb2.py")
+        }
 
 
 @click.command()

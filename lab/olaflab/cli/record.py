@@ -1,11 +1,11 @@
 """``olaflab record``: train for real, and keep what the workers sent."""
 
-import sys
 from pathlib import Path
+from statistics import fmean
 
 import click
 
-from olafswitch.console.output import json_option, print_json
+from olafswitch.console.output import json_option, log_progress, show
 from olafswitch.errors import importing
 
 
@@ -63,33 +63,22 @@ def command(
         raise click.UsageError(f"{output} exists (--force overwrites it)")
     if not output.parent.is_dir():
         raise click.UsageError(f"folder {output.parent} does not exist")
-    with importing("recording", "pip install './lab[train]'"):
+    with importing("recording", "pip install ./sdk './lab[train]'"):
         from olaflab.training.record import record
     from olaflab.training.replay import trace as traces
 
-    trace = record(clusters, cluster_size, updates, seed, _Line(), hidden)
+    rewards: list[float] = []
+
+    def progress(cluster: int, done: int, total: int, reward: float) -> None:
+        rewards.append(reward)
+        if done * 20 // total != (done - 1) * 20 // total:
+            log_progress(f"{done}/{total} updates; cluster {cluster + 1}, mean reward {fmean(rewards):.0f}")
+            rewards.clear()
+
+    trace = record(clusters, cluster_size, updates, seed, progress, hidden)
     traces.save(trace, output)
     size = output.stat().st_size
     shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}
-    if as_json:
-        print_json({"trace": str(output), "bytes": size, **shape, "header": trace.header})
-        return
-    click.echo(
-        f"wrote {output}: {trace.workers} workers × {updates} updates of {trace.values} values, "
-        f"{size / 1e6:.2f} MB"
-    )
-
-
-class _Line:
-    """Progress on standard error, a line each twentieth of the way."""
-
-    def __init__(self) -> None:
-        self._rewards: list[float] = []
-
-    def __call__(self, cluster: int, done: int, total: int, reward: float) -> None:
-        self._rewards.append(reward)
-        if done * 20 // total != (done - 1) * 20 // total:
-            mean = sum(self._rewards) / len(self._rewards)
-            text = f"{done}/{total} updates; cluster {cluster + 1}, mean reward {mean:.0f}"
-            print(text, file=sys.stderr, flush=True)
-            self._rewards.clear()
+    sizes = f"{trace.workers} workers × {updates} updates of {trace.values} values, {size / 1e6:.2f} MB"
+    written = {"trace": str(output), "bytes": size, **shape, "header": trace.header}
+    show(written, f"wrote {output}: {sizes}", as_json)

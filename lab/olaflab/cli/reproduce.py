@@ -15,7 +15,7 @@ from olafswitch.errors import BadInput, OlafError, Problem, importing
 if TYPE_CHECKING:
     from olaflab.papers.figure import Figure, Points, Section
 
-_NEEDS = "pip install './sdk[remote]' './lab[train]'"
+_NEEDS = "pip install './sdk[remote]' './lab[train,atari]'"
 
 
 @click.command()

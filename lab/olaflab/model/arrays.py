@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.wire.layouts import STATUS
 from olaflab.model import library
-from olaflab.model.scenario import Scenario, Trace
+from olaflab.model.scenario import Scenario
 
 PS = 1000
 """Picoseconds in a nanosecond."""
@@ -59,21 +59,6 @@ def owners(scenario: Scenario) -> NDArray[np.uint32]:
     return np.repeat(np.arange(scenario.clusters, dtype=np.uint32), sizes)
 
 
-def senders(scenario: Scenario) -> list[tuple[int, int]]:
-    """Every worker as (cluster, worker), in order."""
-    known = {(source.cluster, source.worker) for source in scenario.sources}
-    if scenario.trace is not None:
-        codes, width = _codes(scenario.trace)
-        known.update(divmod(code, width) for code in np.unique(codes).tolist())
-    return sorted(known)
-
-
-def _codes(trace: Trace) -> tuple[NDArray[np.int64], int]:
-    """The worker of each update as one number: that of its cluster times the second value, and its own."""
-    width = 1 + int(trace.worker.max())
-    return trace.cluster * width + trace.worker, width
-
-
 def _first(scenario: Scenario) -> NDArray[np.int64]:
     """The first index of each cluster."""
     return np.searchsorted(owners(scenario), np.arange(scenario.clusters)).astype(np.int64)
@@ -103,7 +88,7 @@ def sources(scenario: Scenario) -> NDArray[np.void]:
     places = {engine.name: place for place, engine in enumerate(scenario.engines)}
     drawn = np.random.default_rng(scenario.seed)
     first = _first(scenario)
-    numbers = {sender: number for number, sender in enumerate(senders(scenario))}
+    numbers = {sender: number for number, sender in enumerate(scenario.senders)}
     rows = np.zeros(len(scenario.sources), library.SOURCE)
     for row, source in zip(rows, scenario.sources, strict=True):
         phase = int(drawn.integers(source.period * PS)) if source.phase is None else source.phase * PS
@@ -133,10 +118,9 @@ def arrivals(scenario: Scenario) -> NDArray[np.void]:
         rows["engine"][np.broadcast_to(np.asarray(trace.engine) == engine.name, len(rows))] = place
     rows["size"] = trace.size
     rows["seq"] = np.arange(len(rows)) if trace.round is None else trace.round
-    numbers = {sender: number for number, sender in enumerate(senders(scenario))}
-    codes, width = _codes(trace)
-    different, which = np.unique(codes, return_inverse=True)
-    rows["sender"] = np.array([numbers[divmod(code, width)] for code in different.tolist()])[which]
+    width = 1 + max(worker for _, worker in scenario.senders)
+    codes = [cluster * width + worker for cluster, worker in scenario.senders]
+    rows["sender"] = np.searchsorted(codes, trace.cluster * width + trace.worker)
     return rows
 
 

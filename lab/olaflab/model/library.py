@@ -44,19 +44,6 @@ def _layout(*fields: tuple[str, str]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
-UPDATE = _layout(
-    ("gen_time", "u8"),
-    ("index", "u4"),
-    ("worker", "u4"),
-    ("seq", "u4"),
-    ("reward", "u4"),
-    ("size", "u4"),
-    ("count", "u2"),
-    ("aggregated", "u1"),
-    ("contributors", "u4"),
-    ("weights_version", "u2"),
-    ("summed", "u1"),
-)
 ENGINE = _layout(
     ("slots", "u8"),
     ("quota", "u8"),
@@ -141,14 +128,6 @@ RECEPTION = _layout(("generated", "i8"), ("time", "i8"), ("index", "u4"), ("coun
 _handle, _u32, _u64, _i64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _f64 = ctypes.c_double
 _SIGNATURES = {
-    "rules_new": (_handle, (_u64, _u64, _u64)),
-    "rules_free": (None, (_handle,)),
-    "rules_set": (None, (_handle, _u32, _u32, _u32, ctypes.c_float, _u32, ctypes.c_int32)),
-    "rules_acknowledged": (None, (_handle, _u32, ctypes.c_uint16)),
-    "rules_offer": (_u32, (_handle, _handle)),
-    "rules_begin": (_u32, (_handle, _handle)),
-    "rules_leave": (_u32, (_handle,)),
-    "rules_occupancy": (_u64, (_handle,)),
     "control_new": (_handle, (_f64, _f64)),
     "control_free": (None, (_handle,)),
     "control_acknowledged": (None, (_handle, _i64, _f64)),

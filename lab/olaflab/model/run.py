@@ -145,7 +145,7 @@ def run(
     native = library.load()
     world = arrays.world(scenario, duration, warm_up)
     world["record"], world["initial"], world["goal"] = record, initial, goal
-    world["senders"] = len(arrays.senders(scenario)) if each_worker else 0
+    world["senders"] = len(scenario.senders) if each_worker else 0
     with _simulation(scenario, world) as simulation:
         while native.olaf_simulation_run(simulation, _AT_A_TIME):
             progress(int(native.olaf_simulation_events(simulation)))
@@ -223,7 +223,7 @@ def _receptions(native: ctypes.CDLL, simulation: int, owners: NDArray[np.uint32]
 
 
 def _workers(native: ctypes.CDLL, simulation: int, scenario: Scenario) -> tuple[Worker, ...]:
-    senders = arrays.senders(scenario)
+    senders = scenario.senders
     rows = np.zeros(len(senders), library.WORKER)
     native.olaf_simulation_workers(simulation, rows.ctypes.data)
     return tuple(

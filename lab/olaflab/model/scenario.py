@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +157,16 @@ class Scenario:
         """Whether an engine sums the contributions of a cluster, in rounds or numbered."""
         return any(mode.sums for engine in self.engines for mode in (engine.mode, *engine.modes.values()))
 
+    @cached_property
+    def senders(self) -> list[tuple[int, int]]:
+        """Every worker as (cluster, worker), in order."""
+        known = {(source.cluster, source.worker) for source in self.sources}
+        if (trace := self.trace) is not None:
+            width = 1 + int(trace.worker.max())
+            codes = np.unique(trace.cluster * width + trace.worker).tolist()
+            known.update(divmod(code, width) for code in codes)
+        return sorted(known)
+
     def members_below(self) -> Mapping[tuple[str, int], Set[int]]:
         """The workers whose updates pass an engine, by the engine's name and their cluster."""
         first = {(source.engine, source.cluster, source.worker) for source in self.sources}
@@ -226,34 +238,35 @@ def _round_problems(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(what, f"cluster {cluster}", f"number its workers 0 … {MEMBERS.default - 1}")
 
 
+def _outside(where: str, ranges: Mapping[str, tuple[float | None, float, float]]) -> Iterator[Problem]:
+    """What is not within its range, least and most; None is no limit."""
+    for name, (value, least, most) in ranges.items():
+        if value is not None and not least <= value <= most:
+            yield Problem(f"has a {name} of {value}", where, f"choose {least} … {most}")
+
+
 def _engine_problems(engine: Engine, names: list[str]) -> Iterator[Problem]:
-    where = f"engine {engine.name}"
-    if not SLOTS.least <= engine.slots <= SLOTS.greatest:
-        yield Problem(f"has {engine.slots} slots", where, f"choose {SLOTS.least} … {SLOTS.greatest}")
-    if engine.rate is not None and not MIN_RATE <= engine.rate <= MAX_RATE:
-        yield Problem(
-            f"has a rate of {engine.rate} bit/s", where, f"{MIN_RATE} … {MAX_RATE}, or None for no limit"
-        )
-    least, most = ADDER_LATENCY.least, ADDER_LATENCY.greatest
-    if not least <= engine.adder_latency <= most:
-        yield Problem(f"has adders of {engine.adder_latency} cycles", where, f"choose {least} … {most}")
-    link = engine.link
+    where, link = f"engine {engine.name}", engine.link
+    yield from _outside(
+        where,
+        {
+            "number of slots": (engine.slots, SLOTS.least, SLOTS.greatest),
+            "rate in bit/s": (engine.rate, MIN_RATE, MAX_RATE),
+            "latency of adders": (engine.adder_latency, ADDER_LATENCY.least, ADDER_LATENCY.greatest),
+            "room for incomplete sums": (engine.accumulate_quota, 1, engine.slots),
+            "window of activity": (engine.active_window, 0, MAX_TIME),
+            "cluster index": (min(engine.modes, default=0), 0, inf),
+        },
+    )
     if link.to is not None and link.to not in names:
         known = ", ".join(names)
         yield Problem(f"leads to {link.to!r}, which does not exist", f"{where}: link", f"known: {known}")
-    if link.rate is not None and link.rate <= 0:
-        yield Problem(f"has a rate of {link.rate} bit/s", f"{where}: link", "a positive rate, or None")
-    if not 0 <= link.delay <= MAX_TIME:
-        yield Problem(f"has a delay of {link.delay} ns", f"{where}: link", "at least 0")
-    if link.capacity is not None and link.capacity < 1:
-        yield Problem(f"has room for {link.capacity} frames", f"{where}: link", "at least 1, or None")
-    if engine.accumulate_quota is not None and not 1 <= engine.quota <= engine.slots:
-        yield Problem(f"has room for {engine.quota} incomplete sums", where, f"choose 1 … {engine.slots}")
-    if not 0 <= engine.active_window <= MAX_TIME:
-        yield Problem(f"has an activity window of {engine.active_window} ns", where, "at least 0")
-    for cluster, mode in engine.modes.items():
-        if cluster < 0:
-            yield Problem(f"has mode {mode} for cluster {cluster}", where, "cluster indices begin at 0")
+    limits = {
+        "rate in bit/s": (link.rate, 1e-3, inf),
+        "delay": (link.delay, 0, MAX_TIME),
+        "room for frames": (link.capacity, 1, inf),
+    }
+    yield from _outside(f"{where}: link", limits)
 
 
 def _loops(scenario: Scenario) -> Iterator[Problem]:
@@ -276,18 +289,18 @@ def _source_problems(source: Source, names: list[str]) -> Iterator[Problem]:
     if source.engine not in names:
         known = ", ".join(names)
         yield Problem(f"sends to engine {source.engine!r}, which does not exist", where, f"known: {known}")
-    if source.cluster < 0 or source.worker < 0:
-        yield Problem("has a negative number", where, "numbers begin at 0")
-    if not 1 <= source.period <= MAX_TIME:
-        yield Problem(f"has a period of {source.period} ns", where, "at least 1")
-    if not 1 <= source.retry <= MAX_TIME:
-        yield Problem(f"sends again after {source.retry} ns", where, "at least 1")
-    for name in ("phase", "jitter", "delay"):
-        value = getattr(source, name)
-        if value is not None and not 0 <= value <= MAX_TIME:
-            yield Problem(f"has a {name} of {value} ns", where, "at least 0")
-    if not GRADIENT_OFFSET <= source.size <= 65535:
-        yield Problem(f"sends frames of {source.size} bytes", where, f"{GRADIENT_OFFSET} … 65535")
+    times = {name: (getattr(source, name), 0, MAX_TIME) for name in ("phase", "jitter", "delay")}
+    yield from _outside(
+        where,
+        {
+            "cluster": (source.cluster, 0, inf),
+            "number": (source.worker, 0, inf),
+            "period": (source.period, 1, MAX_TIME),
+            "time to send again": (source.retry, 1, MAX_TIME),
+            **times,
+            "frame in bytes": (source.size, GRADIENT_OFFSET, 65535),
+        },
+    )
     control = source.control
     if control is not None and not (0 <= control.v < float("inf") and 0 < control.tolerance < float("inf")):
         what = f"has transmission control with v = {control.v} and a tolerance of {control.tolerance} s"

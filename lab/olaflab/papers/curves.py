@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from olafctl import plotting
 from olaflab import pictures
 from olaflab.papers.figure import Points
+from olaflab.papers.summary import estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -57,6 +58,18 @@ def drawn(
             axes.grid(alpha=0.3)
 
     return draw
+
+
+def ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours: str, label: str) -> None:
+    """Of each way the mean over seeds with its 95 % interval, and every seed; ``ours`` in another colour."""
+    axes = drawing.subplots(1, 1)
+    for number, (name, values) in enumerate(found.items()):
+        mean, colour = estimate(values), plotting.COLOURS[name == ours]
+        axes.errorbar([number], [mean.mean], yerr=[mean.interval], fmt="o", color=colour, capsize=4)
+        axes.plot([number] * len(values), values, "x", color="grey", ms=4)
+    axes.set_xticks(range(len(found)), list(found))
+    axes.set(ylabel=label)
+    axes.grid(alpha=0.3, axis="y")
 
 
 def thinned(count: int, most: int = _DRAWN) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from olafctl.targets.opennic.registers import (
 )
 from olafctl.templates import fill
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
+from olaflab.sources import verilog
 
 _OF_A_PORT = re.compile(r"^(\w*port\w*?)_\d+$")
 
@@ -38,11 +39,10 @@ def generated() -> dict[Path, str]:
             kinds=Kind,
         ),
         Path("hdl/opennic/olaf_box_metadata.vh"): fill(
-            "opennic/olaf_box_metadata.vh.j2", fields=metadata, bits=width(metadata)
-        ),
-        Path("hdl/opennic/olaf_box_to_tuser.v"): fill("opennic/olaf_box_to_tuser.v.j2", tuser=TUSER.fields),
-        Path("hdl/opennic/olaf_box_from_tuser.v"): fill(
-            "opennic/olaf_box_from_tuser.v.j2", tuser=TUSER.fields
+            "opennic/olaf_box_metadata.vh.j2",
+            fields=metadata,
+            bits=width(metadata),
+            tuser=[field.name.upper() for field in TUSER.fields],
         ),
         Path("docs/opennic-registers.md"): fill(
             "opennic/registers.md.j2",
@@ -68,6 +68,12 @@ def _single(registers: Sequence[Register]) -> list[Register]:
     return [each for each in registers if not _OF_A_PORT.match(each.name)]
 
 
+def _increment(counter: str) -> str:
+    """What counts it: an input of its own, or a port's bit of one."""
+    match = _OF_A_PORT.match(counter)
+    return f"inc_{match[1]}[{counter.removeprefix(match[1] + '_')}]" if match else f"inc_{counter}"
+
+
 def _registers() -> str:
     fixed = _of(Access.FIXED)
     pulses = _of(Access.PULSE)
@@ -80,8 +86,12 @@ def _registers() -> str:
         single_settings=_single(settings),
         setting_arrays=_arrays(settings),
         pulses=pulses,
+        acts=", ".join(f"{ADDRESS_BITS}'h{register.offset:03x}" for register in pulses),
         commands=[register for register in pulses if register.name.startswith("write_")],
         counters=counters,
+        increments=verilog.rows(_increment(register.name) for register in reversed(counters)),
+        first=counters[0].offset,
+        last=counters[-1].offset + 4,
         single_counters=_single(counters),
         counter_arrays=_arrays(counters),
         address_bits=ADDRESS_BITS,

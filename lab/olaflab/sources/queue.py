@@ -72,6 +72,10 @@ def _of(access: Access) -> list[Register]:
 
 
 def _registers() -> str:
+    counted = [register for register in _of(Access.COUNTER) if register.name != "cycle"]
+    index = {register.name: at for at, register in enumerate(counted)}
+    acts = [*_of(Access.PULSE), *_of(Access.COMMAND)]
+    disposed = {"out_updates", "merged", *DISPOSITIONS}
     return fill(
         "verilog/olaf_registers.v.j2",
         fixed=[register for register in _of(Access.FIXED) if register.reset is None],
@@ -81,14 +85,19 @@ def _registers() -> str:
         constants=[register for register in _of(Access.FIXED) if register.reset is not None],
         settings=_of(Access.SETTING),
         pulses=_of(Access.PULSE),
+        acts=", ".join(f"{ADDRESS_BITS}'h{register.offset:03x}" for register in acts),
         status=_of(Access.STATUS),
-        counters=_of(Access.COUNTER),
-        dispositions=DISPOSITIONS,
-        restart={
-            "in_updates": "{32'd0, resident_updates_next}",
-            "in_bypass": "{32'd0, resident_bypass_next}",
-        },
+        counted=counted,
+        increments=verilog.rows(f"inc_{name}" for name in reversed(index)),
+        index=index,
+        named=(
+            *("in_updates", "out_updates", "in_bypass", "out_bypass"),
+            *("appended", "dropped_bypass", "dropped_reset"),
+        ),
+        dispositions=f"{len(counted)}'b" + "".join(str(int(name in disposed)) for name in reversed(index)),
         residents=("resident_updates", "resident_bypass"),
+        first=counted[0].offset - 8,
+        last=counted[-1].offset + 4,
         address_bits=ADDRESS_BITS,
         hex=lambda offset: f"{ADDRESS_BITS}'h{offset:03x}",
     )

@@ -1,5 +1,7 @@
 """The layouts as Verilog macros: part selects of packed fields, and of a frame's first beat."""
 
+import textwrap
+from collections.abc import Iterable
 from enum import IntEnum
 
 from olafctl.wire import geometry, layouts
@@ -15,6 +17,11 @@ def guarded(name: str, source: str, lines: list[str]) -> str:
     return "\n".join(
         [NOTE.format(source=source), f"`ifndef {guard}", f"`define {guard}", "", *lines, "", "`endif", ""]
     )
+
+
+def rows(names: Iterable[str]) -> list[str]:
+    """A list of names as lines of up to 100 characters, without the commas between the lines."""
+    return [line.removesuffix(",") for line in textwrap.wrap(", ".join(names), 100, break_on_hyphens=False)]
 
 
 def packed(prefix: str, layout: Layout) -> list[str]:
@@ -78,11 +85,20 @@ def bounds() -> str:
     return guarded("olaf_geometry", "olafctl/wire/geometry.py", lines)
 
 
+_READ = {
+    ETHERNET: ("ether_type",),
+    IPV4: ("version", "ihl", "total_len", "protocol"),
+    UDP: ("length", "checksum"),
+    OLAF: ("version", "frame_type", "flags", "count", "reward", "seq", "weights_version", "gen_time"),
+}
+"""Fields of a frame's first beat that queue and box look at."""
+
+
 def _first_beat() -> list[str]:
     lines = []
     start = 0
-    for header in (ETHERNET, IPV4, UDP, OLAF):
-        for field in header.fields:
+    for header, read in _READ.items():
+        for field in (header.field(name) for name in read):
             name = f"OLAF_{header.name.upper()}_{field.name.upper()}"
             offset = start + header.offset(field.name)
             if field.bits < 8:

@@ -2,10 +2,13 @@
 numpy alone: advantage actor-critic and deep Q-learning. Small enough for a hundred trainings on a laptop.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from olaflab.training.staled import layers
+from olaflab.training.staled.layers import Array
 
 LONGEST = 500
 """Steps of an episode, each of reward 1."""
@@ -48,43 +51,41 @@ class Poles:
         return self._random.uniform(-0.05, 0.05, (number, 4))
 
 
-class Network:
-    """One hidden layer; its weights are one vector."""
+class Network(layers.Network):
+    """Of a pole: one hidden layer."""
 
     def __init__(self, outputs: int, hidden: int = _HIDDEN) -> None:
-        self._shapes = ((4, hidden), (hidden,), (hidden, outputs), (outputs,))
-        self.size = sum(int(np.prod(shape)) for shape in self._shapes)
+        super().__init__(4, hidden, outputs)
+        self._last = 0.1 * hidden**0.5
+
+    def begin(self, random: np.random.Generator, last: float | None = None) -> Array:
+        """Weights to begin with: 0.5 and 0.1 are their deviations."""
+        return super().begin(random, self._last if last is None else last)
+
+    def gradient(self, weights: Array, found: Sequence[Array], slopes: Array) -> Array:
+        """The loss's gradient in the weights, from the slopes in the outputs of what ``forward`` found."""
+        gradient = np.zeros(self.size)
+        self.backward(weights, found, slopes, gradient)
+        return gradient
+
+
+class _Learner:
+    """A worker of several poles."""
+
+    rate: float
+
+    def __init__(self, network: Network, poles: Poles) -> None:
+        self.network, self.poles, self.returns = network, poles, poles.returns
 
     def begin(self, random: np.random.Generator) -> Array:
-        """Weights to begin with."""
-        first, _, second, _ = self.parts(np.zeros(self.size))
-        first, second = random.normal(0, 0.5, first.shape), random.normal(0, 0.1, second.shape)
-        zeros = [np.zeros(size) for size in second.shape]
-        return np.concatenate([first.ravel(), zeros[0], second.ravel(), zeros[1]])
+        """Initial weights."""
+        return self.network.begin(random)
 
-    def parts(self, weights: Array) -> list[Array]:
-        """The layers' weights and biases."""
-        found, at = [], 0
-        for shape in self._shapes:
-            size = int(np.prod(shape))
-            found.append(weights[at : at + size].reshape(shape))
-            at += size
-        return found
-
-    def forward(self, weights: Array, states: Array) -> tuple[Array, Array]:
-        """The hidden layer and the outputs, one row a state."""
-        first, bias, second, end = self.parts(weights)
-        hidden = np.tanh(states @ first + bias)
-        return hidden, hidden @ second + end
-
-    def backward(self, weights: Array, states: Array, hidden: Array, slopes: Array) -> Array:
-        """The loss's gradient in the weights, from that in the outputs."""
-        back = (slopes @ self.parts(weights)[2].T) * (1 - hidden**2)
-        parts = (states.T @ back, back.sum(0), hidden.T @ slopes, slopes.sum(0))
-        return np.concatenate([part.ravel() for part in parts])
+    def close(self) -> None:
+        """Nothing is open."""
 
 
-class ActorCritic:
+class ActorCritic(_Learner):
     """Advantage actor-critic: 8 poles, 8 steps a gradient."""
 
     rate = 3e-3
@@ -92,25 +93,27 @@ class ActorCritic:
 
     def __init__(self, seed: int, hidden: int = _HIDDEN) -> None:
         self._random = np.random.default_rng(seed)
-        self.network, self.poles = Network(3, hidden), Poles(self._POLES, self._random)
+        super().__init__(Network(3, hidden), Poles(self._POLES, self._random))
 
     def gradient(self, weights: Array, version: int) -> Array:
+        weights = weights.astype(np.float64, copy=False)
         played = []
         for _ in range(self._STEPS):
             states = self.poles.states
-            odds = _softmax(self.network.forward(weights, states)[1][:, :2])
+            odds = _softmax(self.network.forward(weights, states)[-1][:, :2])
             right = (self._random.random(len(states)) < odds[:, 1]).astype(int)
             played.append((states, right, *self.poles.step(right)))
         states, right, after, fell, ended = (np.concatenate(column) for column in zip(*played, strict=True))
-        hidden, outputs = self.network.forward(weights, states)
-        cut = self.network.forward(weights, after)[1][:, 2].reshape(self._STEPS, -1)
+        found = self.network.forward(weights, states)
+        outputs = found[-1]
+        cut = self.network.forward(weights, after)[-1][:, 2].reshape(self._STEPS, -1)
         advantages = self._returns(cut, fell, ended).ravel() - outputs[:, 2]
         odds = _softmax(outputs[:, :2])
         logs = np.log(odds + 1e-12)
         entropy = odds * (logs - (odds * logs).sum(1, keepdims=True))
         actor = (odds - np.eye(2)[right]) * advantages[:, None] + self._ENTROPY * entropy
         slopes = np.concatenate([actor, -0.5 * advantages[:, None]], 1) / len(states)
-        return _clipped(self.network.backward(weights, states, hidden, slopes))
+        return layers.clipped(self.network.gradient(weights, found, slopes))
 
     def _returns(self, after: Array, fell: NDArray[np.bool_], ended: NDArray[np.bool_]) -> Array:
         """Returns to the last step's value or to the episode's end; (steps, poles)."""
@@ -122,7 +125,7 @@ class ActorCritic:
         return found
 
 
-class DeepQ:
+class DeepQ(_Learner):
     """Deep Q-learning: 4 poles, a step and 64 rows of a memory of 20,000 a gradient."""
 
     rate = 1e-3
@@ -130,27 +133,29 @@ class DeepQ:
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
-        self.network, self.poles = Network(2), Poles(self._POLES, self._random)
+        super().__init__(Network(2), Poles(self._POLES, self._random))
         self._memory = np.zeros((self._MEMORY, 10))
         self._held = 0
-        self._target, self._target_of = np.zeros(self.network.size), -1
+        self._target: Array = np.zeros(self.network.size)
+        self._target_of = -1
 
     def gradient(self, weights: Array, version: int) -> Array:
+        weights = weights.astype(np.float64, copy=False)
         if version // self._TARGET != self._target_of:
             self._target, self._target_of = weights.copy(), version // self._TARGET
         self._play(weights, max(0.05, 1 - version / self._EXPLORE))
         rows = self._memory[self._random.integers(0, min(self._held, self._MEMORY), self._ROWS)]
         states, after, right, fell = rows[:, :4], rows[:, 4:8], rows[:, 8].astype(int), rows[:, 9]
-        hidden, outputs = self.network.forward(weights, states)
-        best = self.network.forward(weights, after)[1].argmax(1)
-        following = self.network.forward(self._target, after)[1][np.arange(len(rows)), best]
+        found = self.network.forward(weights, states)
+        outputs, best = found[-1], self.network.forward(weights, after)[-1].argmax(1)
+        following = self.network.forward(self._target, after)[-1][np.arange(len(rows)), best]
         errors = outputs[np.arange(len(rows)), right] - (1 + _GAMMA * following * (1 - fell))
         slopes = np.eye(2)[right] * np.clip(errors, -1, 1)[:, None] / len(rows)
-        return _clipped(self.network.backward(weights, states, hidden, slopes))
+        return layers.clipped(self.network.gradient(weights, found, slopes))
 
     def _play(self, weights: Array, explore: float) -> None:
         states = self.poles.states
-        wanted = self.network.forward(weights, states)[1].argmax(1)
+        wanted = self.network.forward(weights, states)[-1].argmax(1)
         random = self._random.random(len(states)) < explore
         right = np.where(random, self._random.integers(0, 2, len(states)), wanted)
         after, fell, _ = self.poles.step(right)
@@ -163,8 +168,3 @@ def _softmax(values: Array) -> Array:
     odds = np.exp(values - values.max(1, keepdims=True))
     found: Array = odds / odds.sum(1, keepdims=True)
     return found
-
-
-def _clipped(gradient: Array, most: float = 0.5) -> Array:
-    """To a norm of ``most``."""
-    return gradient * min(1.0, most / (float(np.linalg.norm(gradient)) + 1e-12))

@@ -14,9 +14,10 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from olaf.policies import Outcome, RewardGated
+from olaf.policies import Update as Received
 
 from olaflab.training import experience, network, ppo
-from olaflab.training.server import RunningAverage
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def training(
     """Train until every worker has sent ``updates`` updates; yields each when the server has it."""
     team = [_worker(speed, random, hidden) for _ in range(workers)]
     weights = network.initial(random, hidden)
-    server = RunningAverage(weights)
+    server = RewardGated(weights, rate=ppo.LEARNING_RATE)
     sent = [0] * workers
     pending: list[_Pending] = []
     for index, worker in enumerate(team):
@@ -83,8 +84,8 @@ def training(
         heapq.heappush(pending, (worker.seconds, index, result))
     while pending:
         seconds, index, (gradient, reward, steps) = heapq.heappop(pending)
-        accepted = server.receive(gradient, reward)
-        yield Update(index, sent[index], seconds, gradient, reward, steps, accepted)
+        ((outcome, _),) = server.take(Received(gradient, 1, reward, ("worker", index)), seconds)
+        yield Update(index, sent[index], seconds, gradient, reward, steps, outcome is Outcome.APPLIED)
         sent[index] += 1
         if sent[index] < updates:
             result = team[index].work(server.weights)

@@ -112,23 +112,6 @@ def test_an_ack_reaches_every_worker_of_its_cluster_and_no_other() -> None:
     assert result.clusters[0].acknowledged == 2 * 2
 
 
-def test_members_behind_two_engines_all_hear_of_a_frame() -> None:
-    control = Control(0.4, 0.4)
-    engines = (Engine("a", link=Link("c")), Engine("b", link=Link("c")), Engine("c"))
-    sources = tuple(
-        Source(
-            0,
-            worker,
-            "ab"[worker % 2],
-            1000 * SECOND,
-            phase=0 if worker == 0 else 500 * SECOND,
-            control=control,
-        )
-        for worker in range(6)
-    )
-    assert run(Scenario(engines, sources), SECOND).clusters[0].acknowledged == 6
-
-
 def test_a_worker_without_feedback_sends_everything() -> None:
     """No ACK comes back within the run, or only long ago."""
     far = tree(5, 2, FAIR)

@@ -12,14 +12,14 @@ from olaflab.model.agreement.rounds import rounds_agreement
 from olaflab.model.agreement.tree import tree_agreement
 
 
-@pytest.mark.parametrize("name", ["multi-hop", "two-racks"])
+@pytest.mark.parametrize("name", [pytest.param("multi-hop", marks=pytest.mark.slow), "two-racks"])
 def test_random_arrivals_become_the_same_frames_on_the_twin(name: str) -> None:
     found = tree_agreement(testbeds.load(testbeds.locate(name)), 800, seed=5, per_load=200)
     assert found.frames > 200
     assert (found.different_frames, found.different_counts, found.latest) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("name", ["multi-hop", "two-racks"])
+@pytest.mark.parametrize("name", [pytest.param("multi-hop", marks=pytest.mark.slow), "two-racks"])
 def test_random_contributions_give_the_twins_results(name: str) -> None:
     found = rounds_agreement(testbeds.load(testbeds.locate(name)), 2000, seed=2, far=True, per_load=500)
     assert found.results > 50

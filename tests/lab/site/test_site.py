@@ -1,8 +1,6 @@
 """The site: links hold, every command and class has a page, and a phone shows all of it without a network."""
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import olaf
@@ -29,27 +27,19 @@ CUT = """[...document.querySelectorAll('article pre')].filter(one => one.scrollW
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("chromium") is None:
-        pytest.skip("needs chromium")
-    folder = tmp_path_factory.mktemp("site")
-    build.build(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-def test_every_link_and_docstring_holds() -> None:
+@pytest.mark.slow
+def test_the_site_in_a_browser(tmp_path: Path) -> None:
+    """One for all that needs a site: it takes long to build, and is not where a link is broken."""
     pytest.importorskip("sphinx")
-    build.check()
+    site = build.build(tmp_path / "site").parent
+    with tab(tmp_path / "profile") as browser:
+        assert_no_page_is_wider_than_its_window(site, browser)
+        assert_a_wide_thing_would_be_found(site, browser)
+        assert_search_works_without_a_server(site, browser)
+        assert_a_phone_reaches_every_page_through_the_navigation(site, browser)
 
 
-def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sphinx")
 
     def one_page(folder: Path) -> None:
@@ -58,7 +48,7 @@ def test_a_broken_link_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
     monkeypatch.setattr(contents, "write", one_page)
     with pytest.raises(OlafError, match=r"index.md:3.*docs/gone\.md"):
-        build.build(tmp_path)
+        build.check()
 
 
 def test_every_command_has_a_page() -> None:
@@ -106,15 +96,16 @@ def test_the_tables_of_both_devices_are_on_their_page() -> None:
         assert re.search(rf"^### `.*\.{table}`$", page, re.MULTILINE), table
 
 
-@pytest.mark.parametrize("width", [PHONE, DESKTOP])
-def test_no_page_is_wider_than_its_window(site: Path, browser: Tab, width: int) -> None:
+def assert_no_page_is_wider_than_its_window(site: Path, browser: Tab) -> None:
     wide, broken, fetched = {}, {}, set()
     pages = sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
     assert len(pages) > 50
     for page in pages:
-        browser.open(page.as_uri(), width)
-        if found := [*browser.run(TOO_WIDE), *browser.run(CUT)]:
-            wide[page.name] = found
+        browser.open(page.as_uri(), PHONE)
+        for width in (PHONE, DESKTOP):
+            browser.show_in(width)
+            if found := [*browser.run(TOO_WIDE), *browser.run(CUT)]:
+                wide[page.name, width] = found
         pictures = "[...document.images].filter(one => !one.naturalWidth).map(one => one.src)"
         if missing := [*browser.run(pictures), *browser.failed()]:
             broken[page.name] = missing
@@ -122,13 +113,13 @@ def test_no_page_is_wider_than_its_window(site: Path, browser: Tab, width: int) 
     assert (wide, broken, fetched) == ({}, {}, set())
 
 
-def test_a_wide_thing_would_be_found(site: Path, browser: Tab) -> None:
+def assert_a_wide_thing_would_be_found(site: Path, browser: Tab) -> None:
     browser.open((site / "index.html").as_uri(), PHONE)
     browser.run("document.querySelector('article').insertAdjacentHTML('beforeend', '<hr style=width:361px>')")
     assert browser.run(TOO_WIDE)
 
 
-def test_search_works_without_a_server(site: Path, browser: Tab) -> None:
+def assert_search_works_without_a_server(site: Path, browser: Tab) -> None:
     browser.open(f"{(site / 'search.html').as_uri()}?q=multicast", PHONE)
     # Results come one by one; the test's deadline ends a search that does not find it.
     found = """new Promise(done => {
@@ -139,7 +130,7 @@ def test_search_works_without_a_server(site: Path, browser: Tab) -> None:
     assert browser.run(found)
 
 
-def test_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: Tab) -> None:
+def assert_a_phone_reaches_every_page_through_the_navigation(site: Path, browser: Tab) -> None:
     browser.open((site / "index.html").as_uri(), PHONE)
     linked = browser.run("[...document.querySelectorAll('.sidebar-tree a.reference')].map(one => one.href)")
     reached = {Path(link.partition("#")[0].removeprefix("file://")).relative_to(site) for link in linked}

@@ -60,20 +60,6 @@ def test_provenance_is_recorded(recorded: Trace) -> None:
     assert set(recorded.header["versions"]) == {"python", "numpy", "torch", "gymnasium", "box2d"}
 
 
-def test_a_recording_survives_its_file(recorded: Trace, tmp_path: Path) -> None:
-    traces.save(recorded, tmp_path / "t.npz")
-    assert np.array_equal(traces.load(tmp_path / "t.npz").pool, recorded.pool)
-
-
-def test_the_command_records(tmp_path: Path) -> None:
-    result = CliRunner().invoke(
-        command, ["-o", str(tmp_path / "t.npz"), "--clusters", "1", "--cluster-size", "1", "--updates", "1"]
-    )
-    assert result.exit_code == 0, result.output
-    assert "1 workers × 1 updates of 2205 values" in result.output
-    assert traces.load(tmp_path / "t.npz").updates == 1
-
-
 def test_the_command_records_and_says_so_as_json(tmp_path: Path) -> None:
     words = ["--clusters", "1", "--cluster-size", "2", "--updates", "1", "--json"]
     result = CliRunner().invoke(command, ["-o", str(tmp_path / "t.npz"), *words])

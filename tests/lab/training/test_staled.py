@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from olaflab.training import cartpole
+from olaflab.training.cartpole import ActorCritic, DeepQ
 from olaflab.training.staled.layers import Network
-from olaflab.training.staled.poles import ActorCritic, DeepQ
 from olaflab.training.staled.train import Learner, Task, train
 
 
@@ -44,19 +44,6 @@ def test_the_gradient_is_that_of_finite_differences(rectified: bool) -> None:
     step[1, 2] = 1e-6
     difference = (loss(weights, states + step) - loss(weights, states - step)) / 2e-6
     assert of_states[1, 2] == pytest.approx(difference, rel=1e-4, abs=1e-7)
-
-
-def test_the_poles_gradient_is_that_of_finite_differences() -> None:
-    random = np.random.default_rng(2)
-    network = cartpole.Network(3)
-    weights, states, slopes = network.begin(random), random.normal(size=(5, 4)), random.normal(size=(5, 3))
-    hidden, _ = network.forward(weights, states)
-    found = network.backward(weights, states, hidden, slopes)
-    for place in random.integers(0, network.size, 20):
-        step = np.zeros(network.size)
-        step[place] = 1e-6
-        ends = [(network.forward(weights + sign * step, states)[1] * slopes).sum() for sign in (1, -1)]
-        assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-7)
 
 
 @pytest.mark.parametrize("make", [ActorCritic, DeepQ])

@@ -26,6 +26,8 @@ _ENGINES = {"one engine": 0, "two levels": 2}
               help="Instead: N rounds and N numbered contributions over links that lose frames.")  # fmt: skip
 @click.option("--shards", type=click.IntRange(1, 16), metavar="N",
               help="Instead: N queues in C++ as shards of one, whose indices move between them.")  # fmt: skip
+@click.option("--resume", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Keep in FILE after each seed what is done, and go on from there.")  # fmt: skip
 @click.option("--programs", type=click.IntRange(1), metavar="N",
               help="Instead: N random P4 programs, as Verilog and as C++.")  # fmt: skip
 @click.option("--program", "files", type=_FILE, multiple=True,
@@ -37,6 +39,7 @@ def command(
     per_seed: int,
     lossy: int | None,
     shards: int | None,
+    resume: Path | None,
     programs: int | None,
     files: tuple[Path, ...],
     each: int,
@@ -49,21 +52,22 @@ def command(
     with its seed, and when a rule was never met. With --lossy, sums of iSwitch's rounds and numbered sums of
     mode iswitch-async go over links that lose, double and reorder frames; exit code 1 when a sum is not
     exact, is made twice or is missing.
-    With --shards, what leaves of each index and all counters added up must be those of the one queue.
+    With --shards, what leaves of each index and all counters added up must be those of the one queue. Either
+    takes hours for 10,000,000 frames, and goes on with --resume after it was ended.
 
     With --programs or --program random frames go through a program as Verilog, with pauses on both sides, and
-    as C++: exit code 1 at the first frame, counter or register that differs.
+    as C++: exit code 1 at the first frame, counter or register that differs. What was the same is kept: a
+    command that was ended goes on where it was.
     """
+    if resume is not None and (programs is not None or files or lossy is not None):
+        raise click.UsageError("--resume is for --frames, with or without --shards")
     if programs is not None or files:
         _programs(programs or 0, files, each, as_json)
-        return
-    if shards is not None:
-        _in_shards(frames, shards, as_json)
         return
     if lossy is not None:
         _over_lossy_links(lossy, as_json)
         return
-    from olaflab.queue import conform
+    from olaflab.queue import conform, sharded
     from olaflab.queue.golden import Unexplained
 
     reported = 0
@@ -75,34 +79,23 @@ def command(
             log_progress(f"{so_far.frames} of {frames} frames")
 
     try:
-        coverage = conform.run(frames, per_seed, report)
+        if shards is None:
+            coverage = conform.run(frames, per_seed, report, resume)
+        else:
+            coverage = sharded.run(frames, shards, report, resume)
     except Unexplained as difference:
         raise OlafError(Problem(str(difference), "the queues and their golden model differ")) from None
     if as_json:
-        print_json({"frames": coverage.frames, "seeds": coverage.seeds, "rules": coverage.rules})
+        print_json(vars(coverage))
     else:
         table("rules", ("rule", "met"), sorted(coverage.rules.items()))
         click.echo(f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference")
-    if coverage.unmet:
+    if shards is None and coverage.unmet:
         raise OlafError(*(Problem("was never met", rule, "raise --frames") for rule in coverage.unmet))
 
 
-def _in_shards(frames: int, shards: int, as_json: bool) -> None:
-    from olaflab.queue import sharded
-    from olaflab.queue.golden import Unexplained
-
-    try:
-        moves = sharded.run(frames, shards, lambda done: log_progress(f"{done} of {frames} frames"))
-    except Unexplained as difference:
-        raise OlafError(Problem(str(difference), "the shards and one queue differ")) from None
-    if as_json:
-        print_json({"frames": frames, "shards": shards, "moves": moves})
-    else:
-        click.echo(f"{frames} frames, {shards} shards, {moves} moves, no difference")
-
-
 def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -> None:
-    from olaflab.pipeline.programs.equality import Difference, compare_text
+    from olaflab.pipeline.programs.equality import Difference, compared
     from olaflab.pipeline.programs.generator import Generator
     from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
 
@@ -117,7 +110,7 @@ def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -
     for name, text in texts():
         log_progress(f"{name}: {frames} frames")
         try:
-            made[name] = compare_text(text, frames, file=name)
+            made[name] = compared(text, frames, name)
         except Difference as difference:
             raise OlafError(Problem(str(difference), name)) from None
     if as_json:

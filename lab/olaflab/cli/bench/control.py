@@ -1,10 +1,10 @@
-"""``olaflab bench control``: the daemon with thousands of members, and under kills."""
+"""``olaflab bench control``: the daemon with thousands of members, under kills, and over machines."""
 
 from dataclasses import asdict
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, print_json, show
 
 _FLOOD = 5000
 """Messages a second."""
@@ -27,6 +27,12 @@ _KEPT = 0.8
     "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
 )
 @click.option("--tree", is_flag=True, help="Of --chaos: over a tree of three engines.")
+@click.option("--machines", is_flag=True,
+              help="Of --chaos: over three machines with a daemon on two; agents, engines, daemons and the"
+                   " leader's machine are killed, and machines and cables cut.")  # fmt: skip
+@click.option("--over", type=click.IntRange(2, 32), metavar="N",
+              help="Instead: seconds of each verb over N machines, which are namespaces of this one, and of a"
+                   " call of each of up to 1,000 agents.")  # fmt: skip
 @click.option("--moves", type=click.IntRange(1), metavar="N",
               help="Instead: move workers N times at full rate, and account for each frame.")  # fmt: skip
 @click.option("--hostile", type=click.IntRange(10), metavar="N",
@@ -35,7 +41,8 @@ _KEPT = 0.8
 @json_option("Print the figures as JSON.")
 def command(
     members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
-    tree: bool, moves: int | None, hostile: int | None, seed: int, as_json: bool,
+    tree: bool, machines: bool, over: int | None, moves: int | None, hostile: int | None, seed: int,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Measure the daemon: reconciling, joins and memory.
 
@@ -43,7 +50,9 @@ def command(
     when something is wrong afterwards.
     """
     if chaos is not None:
-        _chaos(chaos, cuts, changes, seed, tree, as_json)
+        _chaos(chaos, cuts, changes, seed, tree, machines, as_json)
+    elif over is not None:
+        _over(over, as_json)
     elif moves is not None:
         _moves(moves, seed, as_json)
     elif hostile is not None:
@@ -52,27 +61,40 @@ def command(
         from olaflab.daemon import scale
 
         figures = scale.measure(members, clusters, joins, log_progress)
-        if as_json:
-            print_json(asdict(figures))
-        else:
-            click.echo("\n".join(scale.lines(figures)))
+        show(asdict(figures), "\n".join(scale.lines(figures)), as_json)
 
 
-def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, as_json: bool) -> None:
+def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines: bool, as_json: bool) -> None:
+    from olaflab.daemon import machine_chaos
     from olaflab.daemon.chaos import run
     from olafswitch.errors import OlafError
 
-    report = run(kills, cuts, changes, seed, log_progress, tree=tree)
-    if as_json:
-        print_json(asdict(report))
+    if machines:
+        report = machine_chaos.run(kills, cuts, changes, seed, log_progress)
     else:
-        click.echo(f"killed: {_counts(report.killed)}; cuts: {_counts(report.cuts)}")
-        click.echo(
-            f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions"
-        )
-        click.echo(f"{report.members} members at the end; {len(report.disagreements)} disagreements")
+        report = run(kills, cuts, changes, seed, log_progress, tree=tree)
+    lines = (
+        f"killed: {_counts(report.killed)}; cuts: {_counts(report.cuts)}",
+        f"changes: {_counts(report.outcomes)}; {report.reads} reads of {report.revisions} revisions",
+        f"at most {report.pause:.1f} s between two that were done; {report.members} members at the end; "
+        f"{len(report.disagreements)} disagreements",
+    )
+    show(asdict(report), "\n".join(lines), as_json)
     if report.disagreements:
         raise OlafError(*report.disagreements[:20])
+
+
+def _over(machines: int, as_json: bool) -> None:
+    from olaflab.daemon import machine_scale
+
+    calls, verbs = machine_scale.calls(log_progress), machine_scale.verbs(machines, log_progress)
+    if as_json:
+        print_json({"verbs": verbs, "calls": calls})
+        return
+    for name, seconds in verbs.items():
+        click.echo(f"{name} over {machines} machines: {seconds:.1f} s")
+    for agents, (seconds, grown) in calls.items():
+        click.echo(f"a call of each of {agents} agents: {seconds:.2f} s, {grown:.0f} MB")
 
 
 def _moves(moves: int, seed: int, as_json: bool) -> None:
@@ -80,16 +102,14 @@ def _moves(moves: int, seed: int, as_json: bool) -> None:
     from olafswitch.errors import OlafError
 
     report = run(moves, seed, log_progress)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        click.echo(f"{report.moves} moves in {report.seconds:.1f} s while {report.sent} updates were sent")
-        click.echo(
-            f"updates: {report.entered} came to the queue, {report.left} left, {report.combined} combined, "
-            f"dropped: {_counts(report.dropped) or 'none'}; {report.received} received"
-        )
-        click.echo(f"ACKs: {report.acks} received; {report.stale} of {report.marks} marks stale")
-        click.echo(f"{len(report.problems)} problems")
+    lines = (
+        f"{report.moves} moves in {report.seconds:.1f} s while {report.sent} updates were sent",
+        f"updates: {report.entered} came to the queue, {report.left} left, {report.combined} combined, "
+        f"dropped: {_counts(report.dropped) or 'none'}; {report.received} received",
+        f"ACKs: {report.acks} received; {report.stale} of {report.marks} marks stale",
+        f"{len(report.problems)} problems",
+    )
+    show(asdict(report), "\n".join(lines), as_json)
     if report.problems:
         raise OlafError(*report.problems)
 
@@ -99,10 +119,7 @@ def _hostile(messages: int, joins: int, seed: int, as_json: bool) -> None:
     from olafswitch.errors import OlafError, Problem
 
     report = hostile.run(messages, joins, _FLOOD, seed, log_progress)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        click.echo("\n".join(hostile.lines(report)))
+    show(asdict(report), "\n".join(hostile.lines(report)), as_json)
     if report.revisions:
         raise OlafError(Problem(f"{report.revisions} changes were made by hostile input"))
     if report.kept < _KEPT:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, show
 
 
 @click.command()
@@ -28,14 +28,14 @@ def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> 
     from olafswitch.errors import OlafError
 
     report = run(kills, cuts, losses, changes, log_progress)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        click.echo(f"served again after a kill: {_seconds(report.served_after_kill)}")
-        click.echo(f"served again after a cut: {_seconds(report.served_after_cut)}")
-        click.echo(f"last change before the lease's end: {_seconds(report.stopped_before_lease)} earlier")
-        click.echo(", ".join(f"{count} {name}" for name, count in sorted(report.outcomes.items())))
-        click.echo(f"{len(report.lost)} workers whose answers no order explains")
+    lines = (
+        f"served again after a kill: {_seconds(report.served_after_kill)}",
+        f"served again after a cut: {_seconds(report.served_after_cut)}",
+        f"last change before the lease's end: {_seconds(report.stopped_before_lease)} earlier",
+        ", ".join(f"{count} {name}" for name, count in sorted(report.outcomes.items())),
+        f"{len(report.lost)} workers whose answers no order explains",
+    )
+    show(asdict(report), "\n".join(lines), as_json)
     if report.lost or not report.primary:
         raise OlafError(*report.lost, *(() if report.primary else ("the devices have another primary",)))
 

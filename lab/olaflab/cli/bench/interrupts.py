@@ -2,7 +2,7 @@
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json
+from olafswitch.console.output import json_option, log_progress, show
 from olafswitch.errors import OlafError
 
 
@@ -19,11 +19,7 @@ def command(count: int, seed: int, as_json: bool) -> None:
     from olaflab.daemon.interrupts import sweep
 
     report = sweep(count, seed, log_progress)
-    if as_json:
-        print_json({"interrupted": dict(report.interrupted), "left": report.left})
-    else:
-        click.echo(
-            f"{sum(report.interrupted.values())} commands interrupted, {len(report.left)} left something"
-        )
+    text = f"{sum(report.interrupted.values())} commands interrupted, {len(report.left)} left something"
+    show({"interrupted": dict(report.interrupted), "left": report.left}, text, as_json)
     if report.left:
         raise OlafError(*report.left)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option, print_json
+from olafswitch.console.output import json_option, log_progress, print_json, table
 
 
 @click.command()
@@ -26,15 +26,14 @@ def command(
     from olaflab.pipeline import p4 as bench
 
     source = program or paths.sources() / "p4src" / "vnp4_1.p4"
-    switch, filled = bench.switch_with_workers(source, workers, lambda step: click.echo(step, err=True))
+    switch, filled = bench.switch_with_workers(source, workers, log_progress)
     rows = []
     for size in sizes:
-        click.echo(f"measuring {size}-byte frames", err=True)
+        log_progress(f"measuring {size}-byte frames")
         rows.append(bench.rate(switch, workers, size, seconds))
     if as_json:
         figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
         print_json({"workers": workers, "entries_per_s": filled, "rates": figures})
         return
-    click.echo(f"{workers} workers; {filled:,.0f} entries/s inserted")
-    for row in rows:
-        click.echo(f"{row.size:5} bytes: {row.packets:12,.0f} packets/s  {row.gigabits:7.2f} Gb/s")
+    rates = [(row.size, round(row.packets), round(row.gigabits, 2)) for row in rows]
+    table(f"{workers} workers; {filled:,.0f} entries/s inserted", ("bytes", "packets/s", "Gb/s"), rates)

@@ -1,6 +1,5 @@
 """``olaflab bench queue``: OlafQueue's throughput and latency, counted in cycles of its clock."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
-from olafswitch.errors import EXIT_FAILED
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError
 
 if TYPE_CHECKING:
     from olaflab.queue.performance import Latency, Throughput
@@ -25,67 +25,55 @@ GOAL_FIRST_NS = 40
 @click.option("--frames", default=10_000, show_default=True, help="Frames of each throughput measurement.")
 @click.option("--indices", default=INDICES.default, show_default=True, help="Indices the queue tracks.")
 @click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
-@click.option("--fifo", is_flag=True, help="Measure FIFO mode, the baseline, instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print the measurements as JSON.")
-def command(frames: int, indices: int, slots: int, fifo: bool, as_json: bool) -> None:
+@json_option("Print the measurements as JSON.")
+def command(frames: int, indices: int, slots: int, as_json: bool) -> None:
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
     clusters, with the output unconstrained and at 40 and 20 Gb/s; a model of many segments from three
-    workers; iSwitch rounds of 4 and 12 workers; and updates weighed by their staleness. The paper's figures
-    are shown next to ours. Exit code 1 when a goal of the design is missed.
+    workers; and iSwitch rounds of 4 and 12 workers. The paper's figures are shown next to ours. Exit code 1
+    when a goal of the design is missed.
     """
     from olafctl.queue.verilate import build_queue
     from olafctl.wire.geometry import Geometry
     from olafctl.wire.modes import Mode
     from olaflab.queue import performance
 
-    def tell(step: str) -> None:
-        click.echo(step, err=True)
-
-    library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), tell)
+    library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), log_progress)
     large = build_queue(
-        Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=BEATS.greatest), tell
+        Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=BEATS.greatest), log_progress
     )
-    mode = Mode.FIFO if fifo else Mode.OLAF
     measured = []
     for size in performance.SIZES:
         for mix in performance.MIXES:
             for rate in performance.RATES:
-                tell(f"{size} B, {mix}, output {_rate(rate)}")
-                measured.append(performance.throughput(library, size, mix, rate, frames, mode))
+                log_progress(f"{size} B, {mix}, output {_rate(rate)}")
+                measured.append(performance.throughput(library, size, mix, rate, frames))
     size = performance.SIZES[-1]
     for rate in performance.RATES:
-        tell(f"{size} B, {performance.MODEL_MIX}, output {_rate(rate)}")
-        measured.append(performance.throughput(large, size, performance.MODEL_MIX, rate, frames, mode))
-    for size in performance.SIZES if not fifo else ():
+        log_progress(f"{size} B, {performance.MODEL_MIX}, output {_rate(rate)}")
+        measured.append(performance.throughput(large, size, performance.MODEL_MIX, rate, frames))
+    for size in performance.SIZES:
         for workers in performance.ROUND_WORKERS:
             for summing in (Mode.ISWITCH, Mode.ISWITCH_ASYNC):
-                tell(f"{size} B, {summing} of {workers} workers")
+                log_progress(f"{size} B, {summing} of {workers} workers")
                 measured.append(performance.rounds(library, size, workers, None, frames, summing))
-    for size in performance.SIZES if not fifo else ():
-        tell(f"{size} B, {performance.STALE}")
-        measured.append(performance.weighed(library, size, frames))
     latencies = [performance.latency(library, size) for size in performance.SIZES]
-    missed = [] if fifo else _missed(measured, latencies)
+    missed = _missed(measured, latencies)
     if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "frames": frames,
-                    "mode": "fifo" if fifo else "olaf",
-                    "throughput": [asdict(one) for one in measured],
-                    "latency": [asdict(one) for one in latencies],
-                    "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
-                    "missed": missed,
-                },
-                indent=2,
-            )
+        print_json(
+            {
+                "frames": frames,
+                "throughput": [asdict(one) for one in measured],
+                "latency": [asdict(one) for one in latencies],
+                "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
+                "missed": missed,
+            }
         )
     else:
-        _print(measured, latencies, missed)
+        _print(measured, latencies)
     if missed:
-        raise SystemExit(EXIT_FAILED)
+        raise OlafError(*missed)
 
 
 def _rate(rate: int | None) -> str:
@@ -111,20 +99,16 @@ def _missed(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") ->
     return missed
 
 
-def _print(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]", missed: list[str]) -> None:
-    click.echo(
-        f"{'size':>6}  {'mix':<52}{'output':>14}{'beats/cycle':>13}{'in Gb/s':>9}{'paper':>7}"
-        f"{'out Gb/s':>10}{'stalls':>8}{'merged':>8}{'dropped':>9}"
+def _print(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") -> None:
+    heads = ("bytes", "mix", "output", "beats/cycle", "in Gb/s", "out Gb/s", "stalls", "merged", "dropped")
+    rows = [
+        (one.size, one.mix, _rate(one.rate), round(one.beats_per_cycle, 3), round(one.in_gbps, 1),
+         round(one.out_gbps, 1), one.stalls, one.merged, one.dropped)
+        for one in measured
+    ]  # fmt: skip
+    table(f"throughput; the paper takes {PAPER_GBPS} Gb/s in", heads, rows)
+    table(
+        f"latency; the paper's last beat of 9036 bytes is out after {PAPER_LATENCY_NS} ns",
+        ("bytes", "ns to the first beat out", "to the last"),
+        [(delay.size, delay.first_ns, delay.last_ns) for delay in latencies],
     )
-    for one in measured:
-        click.echo(
-            f"{one.size:>4} B  {one.mix:<52}{_rate(one.rate):>14}{one.beats_per_cycle:>13.3f}"
-            f"{one.in_gbps:>9.1f}{PAPER_GBPS:>7}{one.out_gbps:>10.1f}{one.stalls:>8}{one.merged:>8}{one.dropped:>9}"
-        )
-    click.echo("")
-    click.echo(f"{'size':>6}  {'to first beat out':>18}{'to last beat out':>18}{'paper':>10}")
-    for delay in latencies:
-        paper = f"{PAPER_LATENCY_NS} ns" if delay.size == 9036 else "–"
-        click.echo(f"{delay.size:>4} B  {delay.first_ns:>15} ns{delay.last_ns:>15} ns{paper:>10}")
-    for goal in missed:
-        click.echo(f"missed: {goal}")

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -41,23 +41,7 @@ _COUNTERS = ("results", "gaps", "helps", "helped", "voids", "snapshots", "renewe
 @click.option("--seconds", type=click.FloatRange(1), default=900.0, show_default=True,
               help="After which a run in wall time has failed.")  # fmt: skip
 @json_option("Print the outcome as JSON.")
-def command(
-    members: int,
-    results: int,
-    values: int,
-    h: int | None,
-    staleness: int,
-    loss: float,
-    kill: bool,
-    late: bool,
-    levels: int,
-    target: str,
-    virtual: bool,
-    pace: float,
-    seed: int,
-    seconds: float,
-    as_json: bool,
-) -> None:
+def command(h: int | None, virtual: bool, seconds: float, as_json: bool, **options: Any) -> None:
     """Train replicas and compare their weights bit for bit.
 
     iSwitch's algorithm 1 on a testbed of its own, in mode iswitch-async. In wall time every member is a
@@ -68,9 +52,7 @@ def command(
 
     with importing("the bench"):
         from olaflab.training.replicas.plan import Plan
-    plan = Plan(
-        members, results, values, h or members, staleness, loss, kill, late, levels, pace, seed, target
-    )
+    plan = Plan(h=h or options["members"], **options)
     outcome = _run(plan, virtual, seconds)
     if as_json:
         print_json({**asdict(outcome), "equal": outcome.equal, "histogram": outcome.histogram})
@@ -117,14 +99,8 @@ def _show(plan: "Plan", outcome: "Outcome", virtual: bool) -> None:
     ]
     time = "virtual" if virtual else "wall"
     title = f"{plan.members} replicas, {plan.levels} level(s) of engines, {plan.loss:.1%} loss, {time} time"
-    heads = (
-        "member",
-        "steps",
-        "SHA-256 of the weights",
-        *(name.replace("_", " ") for name in _COUNTERS),
-        "lost",
-    )
-    table(title, heads, rows)
+    counters = (name.replace("_", " ") for name in _COUNTERS)
+    table(title, ("member", "steps", "SHA-256 of the weights", *counters, "lost"), rows)
     histogram = outcome.histogram
     whole = max(sum(histogram), 1)
     table(

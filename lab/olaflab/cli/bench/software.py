@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from olaflab.pipeline.twin import Rate
 
 _JUMBO_BEATS = 142
-_MOST_UNDER_WAY = 1024
 _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 
 
@@ -26,13 +25,10 @@ _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 )
 @click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
 @click.option(
-    "--hold",
-    type=click.FloatRange(0.1),
-    default=5.0,
-    show_default=True,
-    help="Seconds over veths at 90 % of what the target software reached.",
+    "--compare",
+    type=click.Choice(["bmv2"]),
+    help="Measure this target's chain over veths too, and its switches alone.",
 )
-@click.option("--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths too.")
 @click.option(
     "--faults",
     is_flag=True,
@@ -41,9 +37,16 @@ _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 )
 @click.option(
     "--cores",
-    type=click.IntRange(2, 16),
+    type=click.IntRange(1, 16),
     help="Instead, in process: engines of 1, 2, 4 … shards up to this, each with a core of its own, in turn; "
     "and copies of 8,960-byte ACKs to 2, 8 and 32 members.",
+)
+@click.option(
+    "--soak",
+    type=click.FloatRange(1.0),
+    metavar="SECONDS",
+    help="Instead, over veths: so long at 90 % of what an engine of --cores shards (2) carries, updates of "
+    "--size bytes; what is lost, and where, each 30 s.",
 )
 @json_option("Print the measurements as JSON.")
 def command(
@@ -53,10 +56,10 @@ def command(
     window: int,
     seconds: float,
     runs: int,
-    hold: float,
     compare: str | None,
     faults: bool,
     cores: int | None,
+    soak: float | None,
     as_json: bool,
 ) -> None:
     """Measure frames/s through the target software and the twin.
@@ -65,20 +68,35 @@ def command(
     process, in processor time of one core, with a profile by part; and over veths in wall time, the targets
     in turn. Updates in process have 256 bytes, or 9,036 in slots of 142 beats.
 
+    With --compare BMv2 is measured as the chain that the project deploys, with its queue and a relay of
+    frames, and as its two switches alone, joined by a cable.
+
     Over veths a share of each frame's time is the kernel's: the engine's processor time shows how much, and
-    how many frames a second one core has the time for. At 90 % of its rate the target software must lose
-    nothing and grow by nothing.
+    how many frames a second one core has the time for. With --soak the target software must lose nothing and
+    grow by nothing.
     """
     from contextlib import ExitStack
     from dataclasses import asdict, replace
     from functools import partial
 
     from olafctl.targets import testbeds
-    from olafctl.targets.interface import Running
+    from olaflab.pipeline import bare, in_process
     from olaflab.pipeline import faults as faulty
-    from olaflab.pipeline import in_process
     from olaflab.pipeline import twin as throughput
 
+    if soak is not None:
+        from olaflab.pipeline import shards
+
+        soaked = shards.soak(cores or 2, size, soak, log_progress)
+        if as_json:
+            print_json(vars(soaked))
+            return
+        click.echo(f"{soaked.limit:,.0f} frames/s; {soaked.seconds:.0f} s at 90 % of it")
+        click.echo(f"{soaked.lost} of {soaked.sent:,} lost")
+        for name, count in soaked.lost_at.items():
+            click.echo(f"{count:>12,} {name}")
+        click.echo("{:.1f} → {:.1f} MiB".format(*(each / 2**20 for each in soaked.rss_bytes)))
+        return
     if cores is not None:
         in_shards = _in_shards(cores, frames, runs)
         if as_json:
@@ -122,16 +140,18 @@ def command(
         if reason := throughput.why_no_veth(targets["software"]):
             results["veth"] = {"skipped": reason}
         else:
-
-            def over_veth(target: Running, span: float) -> throughput.Rate:
-                return throughput.wall(target, throughput.ends(target, bed), updates, span, window)
-
+            between = {name: (target, throughput.ends(target, bed)) for name, target in targets.items()}
+            if compare is not None:
+                other = replace(bed, target=compare)
+                alone = stack.enter_context(throughput.deployed(other, log_progress))
+                names.append(f"{compare} alone")
+                between[names[-1]] = alone, bare.unplug(alone, other)
             log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")
-            done = throughput.interleaved(
-                runs,
-                {name: partial(over_veth, target) for name, target in targets.items()},
-                seconds,
-            )
+            measures = {
+                name: partial(throughput.wall, target, ends, updates, window=window)
+                for name, (target, ends) in between.items()
+            }
+            done = throughput.interleaved(runs, measures, seconds)
             for name, made in done.runs.items():
                 results[f"{name}, {size} bytes, veth"] = _over(made)
             for name in names[1:]:
@@ -143,15 +163,6 @@ def command(
                     "ratio": median(done.ratios("software", name)),
                     "ratio_of_processor_time": of_core[0] / of_core[1],
                 }
-            software = targets["software"]
-            rate = 0.9 * median(run.per_second for run in done.runs["software"])
-            log_progress(f"over veths: {hold:g} s of software at 90 %")
-            memory = [sum(part.memory_info().rss for part in throughput.engine_processes(software))]
-            held = throughput.wall(
-                software, throughput.ends(software, bed), updates, hold, _MOST_UNDER_WAY, rate
-            )
-            memory.append(sum(part.memory_info().rss for part in throughput.engine_processes(software)))
-            results[f"software, {size} bytes, veth, 90 %"] = {**_over([held]), "rss_bytes": memory}
     if as_json:
         print_json(results)
         return
@@ -161,8 +172,6 @@ def command(
 
 def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]]:
     """Engines of several shards in process, and what an ACK's copies cost."""
-    from statistics import median
-
     from olaflab.pipeline import shards
 
     counts = sorted({1 << power for power in range(cores.bit_length())} | {cores})
@@ -205,7 +214,5 @@ def _line(result: dict[str, Any]) -> str:
     parts = ", ".join(f"{name} {value:.0f}" for name, value in result["ns"].items())
     if "lost" in result:
         late = ", ".join(f"{name} {value:.1f}" for name, value in result["latency_us"].items())
-        line = f"{rate}  {result['lost']} lost  (ns of the engine: {parts}; latency in µs: {late}"
-        grown = result.get("rss_bytes")
-        return f"{line}; {grown[0] / 2**20:.1f} → {grown[1] / 2**20:.1f} MiB)" if grown else f"{line})"
+        return f"{rate}  {result['lost']} lost  (ns of the engine: {parts}; latency in µs: {late})"
     return f"{rate}  {result['gigabits_per_second']:.1f} Gb/s  (ns: {parts})"

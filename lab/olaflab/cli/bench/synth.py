@@ -1,6 +1,5 @@
 """``olaflab bench synth``: what OlafQueue takes of an XCU55C."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from olafctl.wire.geometry import BEATS, Geometry
-from olafswitch.console.output import json_option
-from olafswitch.errors import EXIT_FAILED
+from olafswitch.console.output import json_option, log_progress, print_json, table
+from olafswitch.errors import OlafError
 
 if TYPE_CHECKING:
     from olaflab.queue.synthesis import Utilisation
@@ -28,14 +27,11 @@ LARGE_GOAL_LEVELS = 12
 @click.option("--indices", type=int, help="Indices the queue tracks.")
 @click.option("--slots", type=int, help="Slots of the queue.")
 @click.option("--beats", type=int, help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B.")
-@click.option("--path", is_flag=True, help="Print the nets along the longest path too.")
 @click.option(
     "--box", is_flag=True, help="Instead: OpenNIC's user box around OlafQueue, and its two P4 blocks."
 )
-@json_option("Print the figures as JSON.")
-def command(
-    indices: int | None, slots: int | None, beats: int | None, path: bool, box: bool, as_json: bool
-) -> None:
+@json_option("Print the figures as JSON, with the nets along the longest path.")
+def command(indices: int | None, slots: int | None, beats: int | None, box: bool, as_json: bool) -> None:
     """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
@@ -49,9 +45,10 @@ def command(
     extra [synth].
     """
     if box:
-        _box(path, as_json)
+        _box(as_json)
         return
-    from olaflab.queue.synthesis import synthesize, version
+    from olaflab.queue.synthesis import synthesize
+    from olafswitch.simulation.mapping import version
 
     given = {"indices": indices, "slots": slots, "beats": beats}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -61,28 +58,25 @@ def command(
             Geometry(beats=BEATS.greatest),
             Geometry(indices=1024, slots=512, beats=BEATS.greatest),
         ]
-    taken = [synthesize(geometry, lambda step: click.echo(step, err=True)) for geometry in geometries]
+    taken = [synthesize(geometry, log_progress) for geometry in geometries]
     missed = [goal for one in taken for goal in _missed(one)]
     if as_json:
         found = [asdict(one) for one in taken]
-        report = {"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}
-        click.echo(json.dumps(report, indent=2))
+        print_json({"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed})
     else:
         click.echo(f"mapped by {version()}")
         for one in taken:
-            _print(one, path)
-        for goal in missed:
-            click.echo(f"missed: {goal}")
+            _print(one)
     if missed:
-        raise SystemExit(EXIT_FAILED)
+        raise OlafError(*missed)
 
 
-def _box(path: bool, as_json: bool) -> None:
+def _box(as_json: bool) -> None:
     from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
 
     parts = []
     for part in (BOX, *BLOCKS):
-        click.echo(f"synthesizing {part}", err=True)
+        log_progress(f"synthesizing {part}")
         parts.append(synthesize(part))
     missed = [
         f"{one.part}: {one.levels} levels of logic, goal {BOX_LEVELS}"
@@ -93,20 +87,16 @@ def _box(path: bool, as_json: bool) -> None:
         if (total := sum(one.percent(name) for one in parts)) > most:
             missed.append(f"{total:.2f} % of the {name}s, goal {most} %")
     if as_json:
-        report = {"parts": [asdict(one) for one in parts], "paper_percent": PAPER, "missed": missed}
-        click.echo(json.dumps(report, indent=2))
+        print_json({"parts": [asdict(one) for one in parts], "paper_percent": PAPER, "missed": missed})
     else:
         names = list(parts[0].counts)
-        click.echo(f"{'without OlafQueue':<18}" + "".join(f"{name:>17}" for name in names) + f"{'levels':>8}")
-        for one in parts:
-            shares = (f"{one.counts[name]:,} ({one.percent(name):.2f} %)" for name in names)
-            click.echo(f"{one.part:<18}" + "".join(f"{share:>17}" for share in shares) + f"{one.levels:>8}")
-            if path:
-                click.echo("    " + "\n    ".join(one.path))
-        for goal in missed:
-            click.echo(f"missed: {goal}")
+        rows = [
+            (one.part, *(f"{one.counts[name]:,} ({one.percent(name):.2f} %)" for name in names), one.levels)
+            for one in parts
+        ]
+        table("without OlafQueue", ("", *names, "levels"), rows)
     if missed:
-        raise SystemExit(EXIT_FAILED)
+        raise OlafError(*missed)
 
 
 def _missed(taken: "Utilisation") -> Sequence[str]:
@@ -124,18 +114,16 @@ def _missed(taken: "Utilisation") -> Sequence[str]:
     return missed
 
 
-def _print(taken: "Utilisation", path: bool) -> None:
-    from olaflab.queue.synthesis import DEVICE
+def _print(taken: "Utilisation") -> None:
+    from olafswitch.simulation.mapping import DEVICE
 
-    click.echo(f"OlafQueue of {taken.geometry}")
-    click.echo(f"  {'':<8}{'count':>10}{'of XCU55C':>12}{'paper':>10}")
-    for resource in DEVICE:
-        paper = f"{PAPER_PERCENT[resource]} %" if resource in PAPER_PERCENT else "–"
-        count = getattr(taken, resource.lower())
-        click.echo(f"  {resource:<8}{count:>10,}{taken.percent(resource):>10.2f} %{paper:>10}")
+    counts = {resource: f"{getattr(taken, resource.lower()):,}" for resource in DEVICE}
+    rows = [
+        (resource, count, round(taken.percent(resource), 2), PAPER_PERCENT.get(resource, "–"))
+        for resource, count in counts.items()
+    ]
+    table(f"OlafQueue of {taken.geometry}", ("", "count", "% of XCU55C", "paper"), rows)
     click.echo(f"  of the LUTs {taken.lutram:,} are distributed memory; {taken.carry:,} CARRY4")
     click.echo(f"  longest path between registers: {taken.levels} levels of logic")
     joined = len(taken.crossings) or "no"
     click.echo(f"  {joined} paths join two of block memory read, adder stage and output ready")
-    if path:
-        click.echo("    " + "\n    ".join(taken.path))

@@ -1,4 +1,4 @@
-"""``olaflab bench verify``: how long verdicts take, what each encoding gains, and whether they are right."""
+"""``olaflab bench verify``: how long verdicts take, and whether they are right."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,6 @@ from olafswitch.errors import OlafError, Problem
 @click.command()
 @click.option("--paper", is_flag=True, help="The paper's two cases, under each reading; median of --runs.")
 @click.option("--scale", is_flag=True, help="2 … 16 clusters, 10 … 40 updates.")
-@click.option("--encodings", is_flag=True, help="What each choice of the encoding gains.")
 @click.option("--agreement", is_flag=True, help="Random small systems against exhaustive simulation.")
 @click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Runs a median is of.")
 @click.option(
@@ -29,7 +28,6 @@ from olafswitch.errors import OlafError, Problem
 def command(
     paper: bool,
     scale: bool,
-    encodings: bool,
     agreement: bool,
     runs: int,
     count: int,
@@ -45,12 +43,10 @@ def command(
     from olaflab.model.agreement import verdicts
 
     chosen: list[tuple[str, Iterator[verdicts.Row]]] = []
-    if paper or not (scale or encodings or agreement):
+    if paper or not (scale or agreement):
         chosen.append(("paper", verdicts.paper(runs, timeout)))
     if scale:
         chosen.append(("scale", verdicts.scale(timeout)))
-    if encodings:
-        chosen.append(("encodings", verdicts.encodings(timeout)))
     if agreement:
         chosen.append(("agreement", verdicts.agreement(count, seed, log_progress)))
     results: dict[str, list[verdicts.Row]] = {}

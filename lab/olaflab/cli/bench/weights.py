@@ -1,13 +1,14 @@
 """``olaflab bench weights``: weights down to players through whole engines, and what the codecs cost."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olafswitch.console.output import json_option, log_progress, print_json, table
 
 if TYPE_CHECKING:
+    from olaflab.papers.summary import Estimate
     from olaflab.weights.plan import Outcome, Plan
 
 _SHARES = (0.014, 0.043, 0.1, 0.5)
@@ -34,11 +35,16 @@ _COUNTS = (2, 8, 32, 128, 256, 1024)
 @click.option("--seed", default=1, show_default=True, help="Of the model, its changes and the losses.")
 @click.option("--seconds", type=click.FloatRange(1), default=900.0, show_default=True,
               help="After which a run has failed.")  # fmt: skip
-@click.option("--fan-out", is_flag=True,
+@click.option("--fan-out", "what", flag_value="fan-out",
               help="Measure 2, 8, 32 … --players in virtual time instead, and one that is late.")  # fmt: skip
-@click.option("--codecs", is_flag=True, help="Measure the codecs on --values instead; needs no engine.")
+@click.option("--disturbed", "what", flag_value="disturbed",
+              help="Measure publish() instead, with and without a slow and a dead player.")  # fmt: skip
+@click.option("--beside", "what", flag_value="beside",
+              help="Send each version by other ways, too, over this machine's loopback.")  # fmt: skip
+@click.option("--codecs", "what", flag_value="codecs",
+              help="Measure the codecs on --values instead; needs no engine.")  # fmt: skip
 @json_option("Print the outcome as JSON.")
-def command(codecs: bool, fan_out: bool, seconds: float, as_json: bool, **options: object) -> None:
+def command(what: str | None, seconds: float, as_json: bool, **options: Any) -> None:
     """Publish weights to players, and compare every bit adopted.
 
     Publisher and players are processes with kernel sockets in network namespaces, as root. Exit code 1
@@ -48,12 +54,9 @@ def command(codecs: bool, fan_out: bool, seconds: float, as_json: bool, **option
 
     with importing("the bench"):
         from olaflab.weights.plan import Plan
-    plan = Plan(**options)  # type: ignore[arg-type]  # click has checked each
-    if codecs:
-        _codecs(plan, as_json)
-        return
-    if fan_out:
-        _fan_out(plan, as_json)
+    plan = Plan(**options)
+    if what is not None:
+        _INSTEAD[what](plan, as_json)
         return
     outcome = _run(plan, seconds)
     if as_json:
@@ -82,6 +85,40 @@ def _fan_out(plan: "Plan", as_json: bool) -> None:
     table(
         f"{plan.versions} versions of {plan.values} values, {plan.share:.1%} changed, MTU 1500", heads, rows
     )
+
+
+def _disturbed(plan: "Plan", as_json: bool) -> None:
+    from olaflab.weights.disturbed import measure
+
+    found = measure(plan, log_progress)
+    if as_json:
+        print_json(asdict(found))
+        return
+    table(
+        f"publish() of {plan.values} values to {plan.players} players",
+        ("ms", "all well", "one slow, one dead", "ratio"),
+        [(name, _shown(found.quiet[name]), _shown(found.disturbed[name]),
+          "{:.3f} ({:.3f} … {:.3f})".format(*found.ratio[name])) for name in found.quiet],
+    )  # fmt: skip
+
+
+def _beside(plan: "Plan", as_json: bool) -> None:
+    from olaflab.weights.beside import measure
+
+    found = measure(plan, log_progress)
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    heads = ("way", "MB of a version", "ms of processor", "ms until all have it")
+    rows = [
+        (each.way, _shown(each.megabytes), _shown(each.processor), _shown(each.milliseconds))
+        for each in found
+    ]  # fmt: skip
+    table(f"{plan.values} values, {plan.share:.1%} changed, {plan.players} players", heads, rows)
+
+
+def _shown(found: "Estimate") -> str:
+    return f"{found.mean:.3f} ± {found.interval:.3f}"
 
 
 def _codecs(plan: "Plan", as_json: bool) -> None:
@@ -158,3 +195,6 @@ def _show(plan: "Plan", outcome: "Outcome") -> None:
         f"{each:.2f} bytes per changed value, the first version's {2 * plan.values} not counted\n"
         f"{sum(len(one.digests) for one in outcome.played)} adoptions, {outcome.wrong} of other bits"
     )
+
+
+_INSTEAD = {"fan-out": _fan_out, "disturbed": _disturbed, "beside": _beside, "codecs": _codecs}

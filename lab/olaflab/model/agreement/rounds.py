@@ -1,7 +1,7 @@
 """The event-level model next to the twin on rounds over several engines: the same contributions at each."""
 
 import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
@@ -20,7 +20,16 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
 from olaflab.frames import OlafFrame
-from olaflab.model.agreement.tree import DRAINED, FASTER, FIRST, difference, end_of, engines_at
+from olaflab.model.agreement.tree import (
+    DRAINED,
+    FASTER,
+    FIRST,
+    Timed,
+    difference,
+    end_of,
+    engines_at,
+    timed_difference,
+)
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace
 from olaflab.pipeline.twin import deployed
@@ -40,10 +49,6 @@ _ADDRESS = IPv4Address("10.255.255.254")
 """The members' server address, if the testbed does not give one."""
 _STRAY = 0
 """The replica id of frames that are not a result for a member."""
-_Sum = tuple[int, int, int]
-"""A round's result: its index, when its newest contribution was generated, its count."""
-_Timed = tuple[int, _Sum]
-"""A result and when it left its engine; ns."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     theirs = _through(running, testbed, trace)
     mine = _results(ours)
     of_members = [
-        (_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker)
+        (timed_difference(mine[testbed.cluster_of(worker).number], theirs[worker.replica]), worker)
         for worker in testbed.workers
     ]
     topology = Topology(testbed)
@@ -157,23 +162,11 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, contributi
     )
 
 
-def _difference(mine: Sequence[_Timed], theirs: Sequence[_Timed]) -> tuple[int, int]:
-    """How many results of one the other lacks, and the greatest difference in time of the others; ns."""
-    missing = Counter(result for _, result in mine)
-    missing.subtract(result for _, result in theirs)
-    # Two results may be equal: by a newest contribution of the same cycle, of another worker and round.
-    times = defaultdict[_Sum, list[int]](list)
-    for at, result in mine:
-        times[result].append(at)
-    late = (abs(at - times[result].pop(0)) for at, result in theirs if times[result])
-    return sum(map(abs, missing.values())), max(late, default=0)
-
-
-def _results(ours: Result) -> Mapping[int, Sequence[_Timed]]:
+def _results(ours: Result) -> Mapping[int, Sequence[Timed]]:
     """Ours, by cluster."""
     seen = ours.receptions
     assert seen is not None
-    found = defaultdict[int, list[_Timed]](list)
+    found = defaultdict[int, list[Timed]](list)
     columns = (seen.cluster, seen.time // 1000, seen.index, seen.generated // 1000, seen.count)
     for cluster, at, *result in np.column_stack(columns).tolist():
         index, generated, count = result
@@ -245,9 +238,9 @@ def _set(registers: Registers, testbed: Testbed, engine: Engine) -> None:
     registers.write("accumulate_quota", engine.quota)
 
 
-def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, Sequence[_Timed]]:
+def _through(running: Running, testbed: Testbed, trace: Trace) -> Mapping[int, Sequence[Timed]]:
     """What each of the twin's members receives, by its replica id."""
-    found = defaultdict[int, list[_Timed]](list)
+    found = defaultdict[int, list[Timed]](list)
     hosts = {(worker.port, worker.mac): worker for worker in testbed.workers}
     for left in running.replay(_contributions(testbed, trace)):
         frame = OlafFrame.decode(left.frame)

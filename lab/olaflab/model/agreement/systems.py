@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.encoding.numbers import Numbers
-from olafctl.verify.encoding.query import Encoding
 from olafctl.verify.question.objective import Violation, scope, violation
 from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
 from olafctl.verify.search.verdict import Answer, Verdict, verify
 from olafctl.verify.simulation.engine import simulate
 from olafctl.verify.simulation.exhaustive import every_schedule
-from olaflab.model.agreement.counted import CountedQuery
 from olafswitch.errors import BadInput
 
 _MOST_UPDATES = 14
@@ -26,7 +23,6 @@ class Comparison:
 
     system: System
     objective: Objective
-    encoding: Encoding
     verdict: Verdict
     schedules: int
     violating: int
@@ -52,14 +48,13 @@ class Comparison:
 
 
 def compare(count: int, seed: int) -> Iterator[Comparison]:
-    """``count`` random systems, objectives and encodings, from a seed; times are a few nanoseconds."""
+    """``count`` random systems and objectives, from a seed; times are a few nanoseconds."""
     chance = random.Random(seed)
     while count:
         system = random_system(chance)
         if system is None or sum(system.generations) > _MOST_UPDATES:
             continue
         objective = random_objective(chance, system)
-        encoding = _random_encoding(chance)
         try:
             inside = scope(system, objective)
         except BadInput:
@@ -71,8 +66,8 @@ def compare(count: int, seed: int) -> Iterator[Comparison]:
                 break
         else:
             count -= 1
-            verdict = verify(system, objective, 60, encoding)
-            yield Comparison(system, objective, encoding, verdict, schedules, violating)
+            verdict = verify(system, objective, 60, guessing=chance.random() < 0.3)
+            yield Comparison(system, objective, verdict, schedules, violating)
 
 
 def random_system(chance: random.Random) -> System | None:
@@ -112,15 +107,3 @@ def random_objective(chance: random.Random, system: System) -> Objective:
     clusters = tuple(chance.sample(names, needed)) if some else ()
     bound = Fraction(chance.randint(0, 8 if kind is Kind.FAIRNESS else 24), chance.choice([1, 2]))
     return Objective(kind, bound, clusters)
-
-
-def _random_encoding(chance: random.Random) -> Encoding:
-    return Encoding(
-        numbers=chance.choice(list(Numbers)),
-        query=None if chance.random() < 0.6 else CountedQuery,
-        windows=chance.random() < 0.7,
-        symmetry=chance.random() < 0.7,
-        bounds=chance.random() < 0.7,
-        guesses=chance.random() < 0.3,
-        incremental=chance.random() < 0.5,
-    )

@@ -33,8 +33,10 @@ FIRST = 4000
 """ns of the first arrival."""
 DRAINED = 1000 * 10**9
 """ns after the last arrival, when nothing is under way."""
-_Left = tuple[int, int, int]
-"""A frame at the parameter server: its cluster, when its newest update was generated, its count."""
+Left = tuple[int, int, int]
+"""A frame at its end: its cluster or index, when its newest update was generated, its count."""
+Timed = tuple[int, Left]
+"""And when it was there, or left its engine; ns."""
 
 
 @dataclass(frozen=True)
@@ -91,23 +93,13 @@ def _compare(testbed: Testbed, running: Running, pick: random.Random, updates: i
     for engine in engines:
         _set(running.queues[engine.name], engine, _opportunistic(testbed))
     theirs = _through(running, testbed, trace, sent)
-    mine = _received(ours)
-    missing = Counter(frame for frame, _ in theirs)
-    missing.subtract(frame for frame, _ in mine)
-    times = _times(mine)
+    different, latest = timed_difference(_received(ours), theirs)
     return TreeAgreement(
         updates=updates,
         frames=len(theirs),
-        different_frames=sum(abs(count) for count in missing.values()),
+        different_frames=different,
         different_counts=sum(difference(ours, name, one) for name, one in running.queues.items()),
-        latest=max(
-            (
-                abs(ours_at - when)
-                for frame, whens in _times(theirs).items()
-                for ours_at, when in zip(times.get(frame, ()), whens, strict=False)
-            ),
-            default=0,
-        ),
+        latest=latest,
     )
 
 
@@ -168,10 +160,8 @@ def _set(registers: Registers, engine: Engine, clusters: Sequence[Cluster]) -> N
     registers.write("rate", rate_word(round(engine.rate or 0)))
 
 
-def _through(
-    running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]
-) -> Sequence[tuple[_Left, int]]:
-    """What the twin's parameter server receives, and when; ns."""
+def _through(running: Running, testbed: Testbed, trace: Trace, sent: Sequence[Member]) -> Sequence[Timed]:
+    """What the twin's parameter server receives."""
     server = testbed.parameter_servers[0]
     gradient = np.zeros((trace.size - GRADIENT_OFFSET) // 4, np.float32)
 
@@ -186,7 +176,7 @@ def _through(
     for frame in running.replay(frames()):
         if frame.port == server.port:
             update = OlafFrame.decode(frame.frame)
-            left.append(((int(trace.cluster[update.seq]), update.gen_time, update.count), frame.time))
+            left.append((frame.time, (int(trace.cluster[update.seq]), update.gen_time, update.count)))
     return left
 
 
@@ -194,20 +184,24 @@ def end_of(host: Host) -> Endpoint:
     return Endpoint(host.mac, host.ip, host.udp_port)
 
 
-def _received(ours: Result) -> Sequence[tuple[_Left, int]]:
-    """What our parameter server receives, and when; ns."""
+def _received(ours: Result) -> Sequence[Timed]:
+    """What our parameter server receives."""
     seen = ours.receptions
     assert seen is not None
-    columns = (seen.cluster, seen.generated // 1000, seen.count, seen.time // 1000)
-    return [((row[0], row[1], row[2]), row[3]) for row in np.column_stack(columns).tolist()]
+    columns = (seen.time // 1000, seen.cluster, seen.generated // 1000, seen.count)
+    return [(row[0], (row[1], row[2], row[3])) for row in np.column_stack(columns).tolist()]
 
 
-def _times(received: Sequence[tuple[_Left, int]]) -> Mapping[_Left, Sequence[int]]:
-    """When each frame was received; two updates of a cluster may be generated at once."""
-    found = defaultdict[_Left, list[int]](list)
-    for frame, when in received:
-        found[frame].append(when)
-    return found
+def timed_difference(mine: Sequence[Timed], theirs: Sequence[Timed]) -> tuple[int, int]:
+    """How many frames of one the other lacks, and the greatest difference in time of the others; ns."""
+    missing = Counter(frame for _, frame in mine)
+    missing.subtract(frame for _, frame in theirs)
+    # Two may be equal: by a newest update of the same cycle, of another worker.
+    times = defaultdict[Left, list[int]](list)
+    for at, frame in mine:
+        times[frame].append(at)
+    late = (abs(at - times[frame].pop(0)) for at, frame in theirs if times[frame])
+    return sum(map(abs, missing.values())), max(late, default=0)
 
 
 def difference(ours: Result, engine: str, registers: Registers) -> int:

@@ -3,50 +3,9 @@
 #include "control.h"
 #include "simulate.h"
 #include "simulation.h"
-#include "update.h"
 
 using olaf::Control;
-using olaf::Queue;
 using olaf::Simulation;
-
-void *olaf_rules_new(uint64_t slots, uint64_t indices, uint64_t quota) {
-    return new Queue(slots, indices, quota);
-}
-
-void olaf_rules_free(void *queue) { delete static_cast<Queue *>(queue); }
-
-void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
-                    uint32_t wanted, int32_t stale_bound) {
-    const bool stale_rule = stale_bound >= 0;
-    static_cast<Queue *>(queue)->Set(
-        index, {static_cast<olaf_mode>(mode), reward_rule != 0, threshold, wanted, false, stale_rule,
-                stale_rule ? static_cast<std::uint32_t>(stale_bound) : 0});
-}
-
-void olaf_rules_acknowledged(void *queue, uint32_t index, uint16_t version) {
-    static_cast<Queue *>(queue)->Acknowledged(index, version);
-}
-
-uint32_t olaf_rules_offer(void *queue, const olaf::Update *update) {
-    std::uint32_t displaced;
-    return static_cast<uint32_t>(static_cast<Queue *>(queue)->Offer(*update, 0, &displaced));
-}
-
-uint32_t olaf_rules_begin(void *queue, olaf::Update *update) {
-    try {
-        *update = static_cast<Queue *>(queue)->Begin();
-    } catch (const std::logic_error &) { return 0; }
-    return 1;
-}
-
-uint32_t olaf_rules_leave(void *queue) {
-    try {
-        static_cast<Queue *>(queue)->Leave();
-    } catch (const std::logic_error &) { return 0; }
-    return 1;
-}
-
-uint64_t olaf_rules_occupancy(void *queue) { return static_cast<Queue *>(queue)->occupancy(); }
 
 void *olaf_control_new(double v, double tolerance) { return new Control(v, tolerance); }
 

@@ -8,22 +8,6 @@
 
 extern "C" {
 
-// One queue without time.
-void *olaf_rules_new(uint64_t slots, uint64_t indices, uint64_t quota);
-void olaf_rules_free(void *queue);
-// With `stale_bound` below 0 the staleness rule is off.
-void olaf_rules_set(void *queue, uint32_t index, uint32_t mode, uint32_t reward_rule, float threshold,
-                    uint32_t wanted, int32_t stale_bound);
-// An ACK of the index passes, with weights of this version.
-void olaf_rules_acknowledged(void *queue, uint32_t index, uint16_t version);
-// The update's Disposition.
-uint32_t olaf_rules_offer(void *queue, const olaf::Update *update);
-// 1 and the update that begins to leave; 0 when none can.
-uint32_t olaf_rules_begin(void *queue, olaf::Update *update);
-// 1 when a slot became free; 0 when no update was leaving.
-uint32_t olaf_rules_leave(void *queue);
-uint64_t olaf_rules_occupancy(void *queue);
-
 // One worker's transmission control; times in picoseconds, `v` in 1/s, the tolerance in seconds.
 void *olaf_control_new(double v, double tolerance);
 void olaf_control_free(void *control);

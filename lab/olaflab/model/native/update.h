@@ -9,7 +9,7 @@
 
 namespace olaf {
 
-// What the rules read of an update, and what leaves of it. The layout is that of UPDATE in library.py.
+// What the rules read of an update, and what leaves of it.
 struct Update {
     std::uint64_t gen_time;  // nanoseconds modulo 2^48, compared as serial numbers
     std::uint32_t index;     // cluster and segment

@@ -57,7 +57,7 @@ def _share(seconds: float, actors: int, long: int) -> float:
 def draw(points: Points, drawing: "Drawing") -> None:
     """Times Ray's of 16 blocks, with intervals, and the paper's."""
     rows = [row for row in points["rows"] if "way" in row and row["blocks"] == _ACTORS and row["to_ray"]]
-    shown = [row for row in reversed(rows) if row["way"] != ways.SHARED]
+    shown = rows[::-1]
     axes: Any = drawing.subplots()
     for place, each in enumerate(shown):
         colour = plotting.VERMILLION if each["way"] == ways.OLAF else plotting.BLUE

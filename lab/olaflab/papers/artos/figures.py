@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olaflab.papers.artos import figure16, readings, sleeping, table3, tables, transfer, two
+from olaflab.papers.artos import atari, figure16, readings, sleeping, table3, tables, transfer, two
 from olaflab.papers.figure import Cost, Effort, Figure, Points
 from olaflab.papers.measured import Row, estimated, measured
 
@@ -72,6 +72,11 @@ def figures() -> Iterator[Figure]:
                    lambda effort: [sleeping.bind(each, effort.number(_TURNS)) for each in (2, 4, 8)], {
         "actors": "{actors}", "free": estimated("free", 3), "bound": estimated("bound", 3),
         "gained": estimated("gained", 3),
+    })  # fmt: skip
+    yield measured("atari", "Pong and Breakout on one processor: 512 steps and learning from them",
+                   lambda effort: [atari.measure(game, effort.number(_SEEDS)) for game in atari.GAMES], {
+        "game": "{game}", "random actions, s": "{emulated:.2f}", "the network's, s": "{played:.2f}",
+        "paper, s": "{paper:.2f}", "learning, s": "{learnt:.2f}",
     })  # fmt: skip
     yield measured("beside", "Learning beside playing, as many updates", _beside, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from olaf.experience import TERMINATED, Ring, Uniform, sample
 from olaf.experience.pipeline import Moments, advantages
 
 from olaflab.training.cartpole import Network
+from olaflab.training.staled.layers import Array
 
-Array = NDArray[np.float64]
 Rows = Mapping[str, Any]
 
 
@@ -44,7 +43,7 @@ class PolicyGradient:
         self._step = _Adam(self._RATE, len(self.weights))
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
-        outputs = self._network.forward(weights, seen[None])[1][0]
+        outputs = self._network.forward(weights, seen[None])[-1][0]
         odds = _softmax(outputs[None, :2])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action])), float(outputs[2])
@@ -72,7 +71,8 @@ class PolicyGradient:
         raise TypeError("a policy gradient does not learn from what was drawn")
 
     def _update(self, obs: Array, act: Array, log: Array, advantage: Array, wanted: Array) -> None:
-        hidden, outputs = self._network.forward(self.weights, obs)
+        found = self._network.forward(self.weights, obs)
+        outputs = found[-1]
         odds, chosen = _softmax(outputs[:, :2]), np.eye(2)[act.astype(int)]
         ratio = np.exp(np.log((odds * chosen).sum(1)) - log)
         clipped = np.where(advantage > 0, ratio > 1 + self._CLIP, ratio < 1 - self._CLIP)
@@ -81,7 +81,7 @@ class PolicyGradient:
         slope += self._ENTROPY * odds * (logs - (odds * logs).sum(1, keepdims=True))
         value = self._VALUE * (outputs[:, 2] - wanted)[:, None] / 10
         slopes = np.concatenate([slope, value], 1) / len(obs)
-        gradient = self._network.backward(self.weights, obs, hidden, slopes)
+        gradient = self._network.gradient(self.weights, found, slopes)
         gradient *= min(1.0, 0.5 / (float(np.linalg.norm(gradient)) + 1e-12))
         self.weights = self._step(self.weights, gradient)
 
@@ -102,7 +102,7 @@ class SoftActorCritic:
         self._sampler: Uniform | None = None
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
-        odds = _softmax(self._network.forward(weights, seen[None])[1])[0]
+        odds = _softmax(self._network.forward(weights, seen[None])[-1])[0]
         action = int(random.random() < odds[1])
         return action, float(np.log(odds[action] + 1e-12)), 0.0
 
@@ -128,22 +128,22 @@ class SoftActorCritic:
         following = (odds * (least - self._ENTROPY * np.log(odds + 1e-12))).sum(1)
         wanted = rows["reward"] + self._DISCOUNT * (rows["end"] != TERMINATED) * following
         for number, critic in enumerate(self._critics):
-            hidden, outputs = self._network.forward(critic, obs)
-            slopes = chosen * ((outputs * chosen).sum(1) - wanted)[:, None] / len(obs)
-            gradient = self._network.backward(critic, obs, hidden, slopes)
+            found = self._network.forward(critic, obs)
+            slopes = chosen * ((found[-1] * chosen).sum(1) - wanted)[:, None] / len(obs)
+            gradient = self._network.gradient(critic, found, slopes)
             self._critics[number] = self._steps[number](critic, gradient)
         least = np.minimum(*(self._out(each, obs) for each in self._critics))
-        hidden, outputs = self._network.forward(self.weights, obs)
-        odds = _softmax(outputs)
+        found = self._network.forward(self.weights, obs)
+        odds = _softmax(found[-1])
         costs = self._ENTROPY * np.log(odds + 1e-12) - least
         slopes = odds * (costs - (odds * costs).sum(1, keepdims=True)) / len(obs)
-        gradient = self._network.backward(self.weights, obs, hidden, slopes)
+        gradient = self._network.gradient(self.weights, found, slopes)
         self.weights = self._steps[2](self.weights, gradient)
         for target, critic in zip(self._targets, self._critics, strict=True):
             target += self._FOLLOW * (critic - target)
 
     def _out(self, weights: Array, states: Array) -> Array:
-        return self._network.forward(weights, states)[1]
+        return self._network.forward(weights, states)[-1]
 
 
 class _Adam:

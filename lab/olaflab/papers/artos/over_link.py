@@ -5,7 +5,6 @@ in turn, and stages whose advantages are computed while the observations come.
 import contextlib
 import importlib.util
 import multiprocessing
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olaf.experience import Ring
 
 from olaflab.papers.artos import rays, staged, store, ways
 from olaflab.papers.artos.link import RATE, Machine, machines
@@ -152,7 +150,6 @@ def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
     context = multiprocessing.get_context("forkserver")
     with tempfile.TemporaryDirectory(prefix="artos") as folder, machines("head", "worker", "store") as found:
         head, worker, aside = found["head"], found["worker"], found["store"]
-        ring = Ring(ways.STEP, ways.STEPS, ways.MOST, name=f"link-{os.getpid()}", full="refuse")
         place = Path(folder) if ray else None
         children = []
         try:
@@ -163,8 +160,7 @@ def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
             ends = []
             for target, machine in ((_head, head), (_worker, worker)):
                 ours, theirs = context.Pipe()
-                name = ring.path.name.removeprefix("olaf-") if ring.path else ""
-                arguments = (target, theirs, machine, head, aside if kept else None, name, place)
+                arguments = (target, theirs, machine, head, aside if kept else None, place)
                 child = context.Process(target=_run, args=arguments, daemon=True)
                 child.start()
                 theirs.close()
@@ -176,7 +172,6 @@ def pair(*, ray: bool = False, kept: bool = False) -> Iterator[Pair]:
             for child in children:
                 child.kill()
                 child.join()
-            ring.unlink()
 
 
 def _got(pipe: Connection) -> Any:
@@ -199,15 +194,15 @@ def _run(target: Callable[..., None], pipe: Connection, machine: Machine, *argum
         pipe.send(f"{type(error).__name__}: {error}")
 
 
-def _worker(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
-    senders = ways.Senders(head, kept, ring)
+def _worker(pipe: Connection, head: Machine, kept: Machine | None, ray: Path | None) -> None:
+    senders = ways.Senders(head, kept)
     pipe.send(True)
     while True:
         pipe.send(senders.send(*pipe.recv()))
 
 
-def _head(pipe: Connection, head: Machine, kept: Machine | None, ring: str, ray: Path | None) -> None:
-    ends = ways.Receivers(head, kept, Ring.open(ring), ray)
+def _head(pipe: Connection, head: Machine, kept: Machine | None, ray: Path | None) -> None:
+    ends = ways.Receivers(head, kept, ray)
     pipe.send(True)
     while True:
         what, *request = pipe.recv()

@@ -1,5 +1,5 @@
 """Both ends of every way of a block from a worker's machine to the head's: a plain connection, ZeroMQ, Olaf's
-passer, Ray and a store in between, and shared memory where both are one machine.
+passer, Ray and a store in between.
 """
 
 import queue
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from olaf.experience import Bell, DataKey, Ring, Writer, layout
+from olaf.experience import DataKey, Ring, Writer, layout
 from olaf.experience.passers import Bound, direct
 from olaf.experience.remote import Receiver, Sender
 from olaf.experience.triggers import Transfer
@@ -28,11 +28,10 @@ MOST = 16
 SMALL = ("reward", "value")
 STEP = layout({"reward": (), "value": (), "obs": (SHAPE, "|u1")}, joint=False)
 """Layout of a worker's ring and of the head's."""
-PLAIN, ZEROMQ, OLAF, RAY, STORE, STORE_EACH, SHARED = (
+PLAIN, ZEROMQ, OLAF, RAY, STORE, STORE_EACH = (
     "one connection", "ZeroMQ", "Olaf's passer", "Ray", "Redis, when all are there", "Redis, each at once",
-    "shared memory, no link",
 )  # fmt: skip
-WAYS = (PLAIN, ZEROMQ, OLAF, RAY, STORE, STORE_EACH, SHARED)
+WAYS = (PLAIN, ZEROMQ, OLAF, RAY, STORE, STORE_EACH)
 _PLAIN_PORT, _ZEROMQ_PORT, _OLAF_PORT = 9001, 9002, 9003
 _KEY = b"blocks"
 _LOOK = 0.2
@@ -53,7 +52,7 @@ def rows(pixels: Any) -> Arrays:
 class Senders:
     """The worker's ends, by way."""
 
-    def __init__(self, head: Machine, store: Machine | None, ring: str) -> None:
+    def __init__(self, head: Machine, store: Machine | None) -> None:
         import zmq
 
         self._block = block()
@@ -66,12 +65,9 @@ class Senders:
         self._sender = Sender(self.cache, f"tcp://{head.address}:{_OLAF_PORT}", "worker")
         self.transfer = Transfer(self.cache, "send", (SMALL, ("obs",)), STEPS)
         self._bound = Bound({self.transfer: self._sender})
-        self._shared = Ring.open(ring)
-        self._shared_writers = [Writer(self._shared, actor) for actor in range(MOST)]
-        self._bell = Bell(self._shared, "head")
         self._by_way: dict[str, Callable[[int], None]] = {
             PLAIN: self._plain, ZEROMQ: self._zeromq, OLAF: self._olaf, STORE: self._stored,
-            STORE_EACH: self._stored, SHARED: self._in_memory,
+            STORE_EACH: self._stored,
         }  # fmt: skip
 
     def send(self, way: str, count: int) -> float:
@@ -101,16 +97,11 @@ class Senders:
         for _ in range(count):
             self._store.push(_KEY, self._block)
 
-    def _in_memory(self, count: int) -> None:
-        for writer in self._shared_writers[:count]:
-            assert writer.write(rows(self._block))
-            self._bell()
-
 
 class Receivers:
     """The head's ends, by way; and its ring."""
 
-    def __init__(self, head: Machine, store: Machine | None, ring: Ring, ray: Path | None) -> None:
+    def __init__(self, head: Machine, store: Machine | None, ray: Path | None) -> None:
         """``store`` and ``ray``, the folder of a cluster, where there are any."""
         import zmq
 
@@ -122,8 +113,6 @@ class Receivers:
         self._store = None if store is None else Client(store.address)
         self.ring = Ring(STEP, STEPS, 1, most=MOST, full="refuse")
         self.receiver = Receiver(self.ring, f"tcp://{head.address}:{_OLAF_PORT}")
-        self._shared, self._bell = ring, Bell(ring, "head")
-        self._arrived = DataKey(ring, "head", 1, STEPS)
         self._ray = None if ray is None else Blocks(head, ray, (STEPS, *SHAPE))
 
     def receive(self, way: str, count: int, *, each: bool) -> Iterator[float | None]:
@@ -136,7 +125,7 @@ class Receivers:
             return self._ray.each(count) if each else self._ray.all(count)
         ends: dict[str, Callable[[int], Iterator[None]]] = {
             PLAIN: self._plain, ZEROMQ: self._zeromq, OLAF: self._olaf, STORE: self._stored,
-            STORE_EACH: self._stored, SHARED: self._in_memory,
+            STORE_EACH: self._stored,
         }  # fmt: skip
         return ends[way](count)
 
@@ -168,17 +157,6 @@ class Receivers:
                 self.receiver.receive(_LOOK)
                 bound.check()
             yield there.get()
-
-    def _in_memory(self, count: int) -> Iterator[None]:
-        for _ in range(count):
-            while not self._arrived.check():
-                self._bell.wait(_LOOK)
-            firing = self._arrived.take()
-            assert firing is not None
-            ((actor, start, stop),) = firing.ranges
-            assert sum(len(part["obs"]) for part in self._shared.views(actor, start, stop)) == STEPS
-            self._arrived.done(firing)
-            yield None
 
 
 class Learner:

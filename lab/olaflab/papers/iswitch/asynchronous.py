@@ -11,7 +11,6 @@ from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, BOUND, JITTER
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS, Workload
 from olaflab.papers.iswitch.synchronous import MODELS, models
 
-_NAMES = {Approach.SERVER_ASYNC: "Async PS", Approach.ENGINE_ASYNC: "Async iSW"}
 _JITTERS = (0.0, JITTER, 0.5, 1.0)
 
 
@@ -23,7 +22,7 @@ def measure(effort: Effort) -> Points:
         effort.progress(f"time model {MODELS[name]}")
         found["periods"][name] = {
             workload.name: {
-                _NAMES[approach]: asdict(predicted.period(approach, workload, each))
+                ASYNCHRONOUS[approach]: asdict(predicted.period(approach, workload, each))
                 for approach in ASYNCHRONOUS
             }
             for workload in WORKLOADS
@@ -31,7 +30,7 @@ def measure(effort: Effort) -> Points:
     for workload in WORKLOADS:
         effort.progress(f"staleness, {workload.name}")
         found["staleness"][workload.name] = {
-            _NAMES[approach]: [_staleness(approach, workload, known, jitter) for jitter in _JITTERS]
+            ASYNCHRONOUS[approach]: [_staleness(approach, workload, known, jitter) for jitter in _JITTERS]
             for approach in ASYNCHRONOUS
         }
     return found

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olafctl import plotting
-from olaflab.model.iterations import Approach
 from olaflab.papers.curves import thinned
 from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
 from olaflab.papers.iswitch import learning, predicted
+from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, SYNCHRONOUS
 from olaflab.papers.iswitch.published import WORKLOADS
 from olaflab.papers.iswitch.synchronous import fit
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 SEEDS = 4
 """On MuJoCo; three times as many of the others."""
-_SYNCHRONOUS = {"PS": Approach.SERVER, "AR": Approach.RING, "iSW": Approach.ENGINE}
-_ASYNCHRONOUS = {"Async PS": Approach.SERVER_ASYNC, "Async iSW": Approach.ENGINE_ASYNC}
+_ENOUGH = 5
+"""Seeds for a statement."""
 
 
 def run(effort: Effort) -> Points:
     """Train in every way, and the time of an iteration of the same workload."""
     fitted, _ = fit()
-    found = learning.measure(fitted, effort.number(SEEDS), effort.progress)
+    found = learning.measure(fitted, effort.number(SEEDS), effort.folder, effort.progress)
     effort.progress("times of iterations")
     return {
         "learnt": found,
         "ms": {
             name: {
-                approach: predicted.period(number, _workload(name), fitted).whole
-                for approach, number in (_SYNCHRONOUS | _ASYNCHRONOUS).items()
+                way: predicted.period(approach, _workload(name), fitted).whole
+                for approach, way in (SYNCHRONOUS | ASYNCHRONOUS).items()
             }
             for name in found["learners"]
         },
@@ -83,7 +83,7 @@ def _ends(data: Points) -> Table:
     for name, ms in data["ms"].items():
         ways = data["learnt"]["learners"][name]["ways"]
         for approach, each in ms.items():
-            way = "synchronous" if approach in _SYNCHRONOUS else approach
+            way = approach if approach in ASYNCHRONOUS.values() else "synchronous"
             known = learning.mean(ways[way]["iterations"])
             time = "–" if known is None else f"{known[0] * each / 1000:.1f} ± {known[1] * each / 1000:.1f}"
             rows.append([name, approach, f"{each:.2f}", time])
@@ -97,7 +97,10 @@ def _estimate(counts: list[int | None]) -> str:
 
 
 def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Of learners with seeds enough for one."""
     for name, learner in learners.items():
+        if learner["seeds"] < _ENOUGH:
+            continue
         ways = {way: each["iterations"] for way, each in learner["ways"].items()}
         server, switch, same = (learning.mean(ways[way]) for way in ("Async PS", "Async iSW", "synchronous"))
         fewer = sum(
@@ -124,9 +127,9 @@ def draw(data: Points, figure: "Drawing") -> None:
     found = data["learnt"]
     rows: Any = figure.subplots(2, len(found["learners"]), sharex="col", sharey="col", squeeze=False)
     for column, (name, learner) in enumerate(found["learners"].items()):
-        for axes, approaches in zip(rows[:, column], (_SYNCHRONOUS, _ASYNCHRONOUS), strict=True):
-            for number, approach in enumerate(approaches):
-                way = "synchronous" if approach in _SYNCHRONOUS else approach
+        for axes, approaches in zip(rows[:, column], (SYNCHRONOUS, ASYNCHRONOUS), strict=True):
+            for number, approach in enumerate(approaches.values()):
+                way = approach if approach in ASYNCHRONOUS.values() else "synchronous"
                 curve = _mean_curve(learner["ways"][way]["curves"])
                 times = learner["every"] * np.arange(1, len(curve) + 1) * data["ms"][name][approach] / 1000
                 kept = thinned(len(curve))

@@ -6,16 +6,13 @@ drawn from the histogram of an asynchronous run of the same algorithm's workload
 Each training is kept as soon as it has ended, so that an interrupted command goes on where it was.
 """
 
-import json
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +20,15 @@ from olaflab.model.iterations import Approach
 from olaflab.papers.iswitch.costs import Costs
 from olaflab.papers.iswitch.predicted import JITTER, staleness
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS
+from olaflab.papers.runs import Runs
 from olaflab.papers.summary import estimate
 from olaflab.training import cartpole
-from olaflab.training.staled import cheetah, hopper, layers, poles, train
-from olaflab.training.staled.train import Task
-from olafswitch import cache
+from olaflab.training.staled import cheetah, hopper, train
+from olaflab.training.staled.train import Learnt, Task
 
-_CODE = tuple(Path(module.__file__ or "") for module in (cartpole, layers, train))
-_KEPT = "training.json"
 TASKS: Mapping[str, Task] = {
-    "DQN": Task(poles.DeepQ, 200.0, 40, 20_000, 50, times=3),
-    "A2C": Task(poles.ActorCritic, 200.0, 40, 20_000, 50, times=3),
+    "DQN": Task(cartpole.DeepQ, 200.0, 40, 20_000, 50, times=3),
+    "A2C": Task(cartpole.ActorCritic, 200.0, 40, 20_000, 50, times=3),
     "PPO": Task(hopper.ProximalPolicy, 250.0, 10, 16_000, 50),
     "DDPG": Task(cheetah.Deterministic, 0.0, 10, 40_000, 200),
 }
@@ -60,20 +55,21 @@ WAYS = (
 )
 
 
-def measure(costs: Costs, seeds: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Every way's trainings, by learner. One seed of all comes before the next."""
+def measure(costs: Costs, seeds: int, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Every way's trainings, by learner. One seed of all comes before the next. Raises OlafError."""
     _quieten()
+    kept = Runs(Learnt, folder / "iswitch", progress)
     counts = {(name, way.name): _counts(name, way, costs, progress) for name in TASKS for way in WAYS}
-    runs: dict[tuple[str, str], list[dict[str, Any]]] = {each: [] for each in counts}
+    runs: dict[tuple[str, str], list[Learnt]] = {each: [] for each in counts}
     for seed in range(seeds):
         for name, task in TASKS.items():
             for way in WAYS:
+                stale = counts[name, way.name]
+                limits = (task.goal, task.episodes, task.gradients, task.every)
+                settings = {"each": way.each, "counts": stale, "limits": limits}
                 for number in range(seed * task.times, (seed + 1) * task.times):
-                    began = time.monotonic()
-                    found, new = _once(name, task, way, counts[name, way.name], number)
-                    runs[name, way.name].append(found)
-                    took = f"{time.monotonic() - began:.0f} s" if new else "trained before"
-                    progress(f"{name}, {way.name}, seed {number}: {found['iterations']} iterations, {took}")
+                    make = partial(_trained, task, way, stale, number)
+                    runs[name, way.name].append(kept.of(f"{name}-{way.name}", number, settings, make))
     return {
         "learners": {
             name: {
@@ -86,8 +82,8 @@ def measure(costs: Costs, seeds: int, progress: Callable[[str], None]) -> dict[s
                     way.name: {
                         "each": way.each,
                         "staleness": _mean_staleness(counts[name, way.name]),
-                        "iterations": [run["iterations"] for run in runs[name, way.name]],
-                        "curves": [run["curve"] for run in runs[name, way.name]],
+                        "iterations": [run.iterations for run in runs[name, way.name]],
+                        "curves": [run.curve for run in runs[name, way.name]],
                     }
                     for way in WAYS
                 },
@@ -117,19 +113,9 @@ def _mean_staleness(counts: Sequence[int]) -> float:
     return float(np.average(np.arange(len(counts)), weights=counts))
 
 
-def _once(name: str, task: Task, way: Way, counts: Sequence[int], seed: int) -> tuple[dict[str, Any], bool]:
-    """A training, and whether it was run just now: not if there was the same one before."""
-    limits = (task.goal, task.episodes, task.gradients, task.every)
-    learner = Path(sys.modules[task.make.__module__].__file__ or "")
-    decides: list[str | bytes | Path] = [name, *map(str, (way.each, counts, seed, *limits)), learner, *_CODE]
-
-    def build(work: Path) -> None:
-        draw = partial(_draw, np.cumsum(np.array(counts) / sum(counts)))
-        run = train.train(task, way.each, draw, seed)
-        (work / _KEPT).write_text(json.dumps(asdict(run)))
-
-    folder, built = cache.build_once("iswitch-training", cache.digest(decides), build)
-    return cast(dict[str, Any], json.loads((folder / _KEPT).read_text())), built
+def _trained(task: Task, way: Way, counts: Sequence[int], seed: int) -> Learnt:
+    draw = partial(_draw, np.cumsum(np.array(counts) / sum(counts)))
+    return train.train(task, way.each, draw, seed)
 
 
 def mean(values: list[int | None]) -> tuple[float, float] | None:

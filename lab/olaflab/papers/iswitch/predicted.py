@@ -11,7 +11,9 @@ JITTER = 0.1
 """A worker's gradients take from 5 % less to 5 % more than on average; the paper does not cover this."""
 BOUND = 3
 """S (iSwitch §6.2)."""
-ASYNCHRONOUS = (Approach.SERVER_ASYNC, Approach.ENGINE_ASYNC)
+SYNCHRONOUS = {Approach.SERVER: "PS", Approach.RING: "AR", Approach.ENGINE: "iSW"}
+ASYNCHRONOUS = {Approach.SERVER_ASYNC: "Async PS", Approach.ENGINE_ASYNC: "Async iSW"}
+"""The paper's names."""
 _UPDATES = 50
 """Updates of an asynchronous run, for each worker that makes one of them."""
 

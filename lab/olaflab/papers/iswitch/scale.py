@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from olafctl import plotting
 from olaflab import pictures
-from olaflab.model.iterations import Approach, Network
+from olaflab.model.iterations import Network
 from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.published import WORKLOADS
@@ -18,13 +18,6 @@ WORKERS = (4, 6, 9, 12, 24, 48, 96)
 PAPER = 12
 """Workers at most."""
 RACKS = Network(each_rack=3)
-_NAMES = {
-    Approach.SERVER: "PS",
-    Approach.RING: "AR",
-    Approach.ENGINE: "iSW",
-    Approach.SERVER_ASYNC: "Async PS",
-    Approach.ENGINE_ASYNC: "Async iSW",
-}
 _SHOWN = WORKLOADS[2:]
 """PPO and DDPG, as in the paper."""
 
@@ -37,10 +30,10 @@ def measure(effort: Effort) -> Points:
         for workload in _SHOWN:
             effort.progress(f"time model {MODELS[name]}, {workload.name}")
             found[name][workload.name] = {
-                _NAMES[approach]: [
+                shown: [
                     predicted.period(approach, workload, each, workers, RACKS).whole for workers in WORKERS
                 ]
-                for approach in _NAMES
+                for approach, shown in (predicted.SYNCHRONOUS | predicted.ASYNCHRONOUS).items()
             }
     return found
 

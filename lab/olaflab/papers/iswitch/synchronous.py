@@ -12,7 +12,7 @@ from olaflab.model.iterations import Approach, Network
 from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
 from olaflab.papers.iswitch import costs, hosts, predicted, wire
 from olaflab.papers.iswitch.costs import NETWORK, Costs
-from olaflab.papers.iswitch.predicted import Period
+from olaflab.papers.iswitch.predicted import SYNCHRONOUS, Period
 from olaflab.papers.iswitch.published import (
     REDUCTION,
     REDUCTION_RING,
@@ -25,7 +25,6 @@ from olaflab.papers.iswitch.published import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-SYNCHRONOUS = {Approach.SERVER: "PS", Approach.RING: "AR", Approach.ENGINE: "iSW"}
 _JUMBO = Network(beats=142)
 MODELS = {"fitted": "(a)", "hosts": "(b)"}
 

@@ -1,29 +1,45 @@
 """MARL's figures and table (MARL §III, §VI), measured on this machine and trained."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from olaflab.papers.curves import ends
 from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
 from olaflab.papers.marl import figure8, figure14, misses, profiles, rewards, trainings
 from olaflab.papers.measured import Row, measured, table
 from olaflab.papers.runs import Runs
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 _PARTS = ("sampling", "target Q", "losses and steps")
 _PREDATORS, _ALL = (3, 6), (3, 6, 12, 24, 48)
 _BOTH = (False, True)
 _ROUNDS, _ROWS, _DRAWS = 20, 50_000, 25
-_GAMES = {
-    "": ("cooperative navigation, 3 agents", "spread", 3, 1 / 60),
-    "-hunt": ("predator and prey, 3 predators", "hunt", 3, 1 / 60),
-    "-prey": ("predator and prey that learns, 3 predators", "tag", 3, 1 / 60),
-    "-6": ("cooperative navigation, 6 agents", "spread", 6, 1 / 60),
-    "-12": ("cooperative navigation, 12 agents", "spread", 12, 1 / 60),
+_NAVIGATION, _HUNT, _LEARNING = (
+    "cooperative navigation, {} agents",
+    "predator and prey, {} predators",
+    "predator and prey that learns, {} predators",
+)
+_DRAWN = ("uniform", "n=16, ref=64", "n=64, ref=16")
+_REWARDS: Mapping[str, tuple[str, rewards.Case, Sequence[str], int]] = {
+    "fig10": (_NAVIGATION, rewards.Case("spread", 3, 1_000), rewards.IN_RUNS, 5),
+    "fig10-longer": (_NAVIGATION, rewards.Case("spread", 3, 2_000), (*_DRAWN, "PER"), 5),
+    "fig10-6": (_NAVIGATION, rewards.Case("spread", 6, 504), _DRAWN, 5),
+    "fig10-12": (_NAVIGATION, rewards.Case("spread", 12, 504), _DRAWN, 5),
+    "fig10-hunt": (_HUNT, rewards.Case("hunt", 3, 5_000), rewards.IN_RUNS, 3),
+    "fig10-prey": (_LEARNING, rewards.Case("tag", 3, 1_000), rewards.IN_RUNS, 5),
+    "fig11": (_NAVIGATION, rewards.Case("spread", 3, 1_000), rewards.BY_PRIORITY, 5),
+    "fig11-hunt": (_HUNT, rewards.Case("hunt", 3, 5_000), rewards.BY_PRIORITY, 3),
+    "fig11-prey": (_LEARNING, rewards.Case("tag", 3, 1_000), rewards.BY_PRIORITY, 5),
 }
-"""By the end of a figure's name: title, game, agents, and a training's length as a share of the paper's."""
-_SEEDS = 5
+"""Title, game and usual length, ways to draw, and usual seeds."""
+_PICTURED = ("fig10-longer", "fig10-hunt", "fig11-hunt")
 
 
 def _agents(row: Row) -> str:
@@ -66,10 +82,12 @@ def figures() -> Iterator[Figure]:
         "turning, µs a step": lambda row: f"{1e6 * row['turned']:.0f}",
         "joint rows": lambda row: f"{row['lists'] / row['joint']:.1f}",
     })  # fmt: skip
-    for number, (end, (title, game, agents, length)) in product((10, 11), _GAMES.items()):
-        run, section = partial(_rewards, number, game, agents, length), partial(_of_rewards, title)
-        name, title = f"fig{number}{end}", f"Figure {number}: {title}"
-        yield Figure(name, title, run, section, cost=Cost.TRAINING)
+    for name, (title, case, ways, seeds) in _REWARDS.items():
+        title = title.format(case.agents)
+        yield Figure(
+            name, f"Figure {name[3:5]}: {title}", partial(_rewards, case, ways, seeds),
+            partial(_of_rewards, title), _drawn if name in _PICTURED else None, Cost.TRAINING, (8, 3.5),
+        )  # fmt: skip
 
 
 def _trainings(effort: Effort) -> Iterator[Any]:
@@ -77,12 +95,20 @@ def _trainings(effort: Effort) -> Iterator[Any]:
     return trainings.trainings(loads, effort.number(_ROUNDS), _ROWS, effort.progress)
 
 
-def _rewards(number: int, game: str, agents: int, length: float, effort: Effort) -> Points:
+def _drawn(points: Points, drawing: "Drawing") -> None:
+    made = [rewards.Reward(**row) for row in points["rows"]]
+    found = {way: np.array([each.last for each in made if each.way == way]) for way in rewards.WAYS}
+    ends(
+        drawing, {way: found[way] for way in found if len(found[way])}, "uniform", "mean return, last quarter"
+    )
+
+
+def _rewards(case: rewards.Case, ways: Sequence[str], seeds: int, effort: Effort) -> Points:
     """Each training is kept as it ends, so that an interrupted run goes on."""
-    case = rewards.Case(game, agents, round(rewards.PAPER * (effort.length or length)))
+    if effort.length is not None:
+        case = replace(case, episodes=round(rewards.PAPER * effort.length))
     runs = Runs(rewards.Reward, effort.folder / "marl", effort.progress)
-    ways = rewards.IN_RUNS if number == 10 else rewards.BY_PRIORITY
-    return {"rows": [asdict(each) for each in rewards.rewards(case, ways, effort.number(_SEEDS), runs)]}
+    return {"rows": [asdict(each) for each in rewards.rewards(case, ways, effort.number(seeds), runs)]}
 
 
 def _of_rewards(title: str, points: Points) -> Section:

@@ -39,19 +39,26 @@ _SWEEP_RUNS = 5
 
 def measure(runs: int, progress: Progress) -> Points:
     """Every rate with both queues; each run turns every worker's recording by another amount."""
-    found, sweep = {}, []
-    for rate in RATES:
-        progress(f"{rate} Gb/s")
-        found[str(rate)] = over(once(rate, seed, *_BASE) for seed in range(runs)).as_json()
-    for clusters, slots in _OTHERS:
-        progress(f"{clusters} clusters, {slots} slots")
-        seeds = range(min(runs, _SWEEP_RUNS))
-        by_rate = {
-            str(rate): over(once(rate, seed, clusters, slots) for seed in seeds).as_json()
-            for rate in _SWEEP_RATES
+    found = {str(rate): _each(runs, rate, *_BASE, progress) for rate in RATES}
+    few = min(runs, _SWEEP_RUNS)
+    sweep = [
+        {
+            "clusters": clusters,
+            "slots": slots,
+            "rates": {str(rate): _each(few, rate, clusters, slots, progress) for rate in _SWEEP_RATES},
         }
-        sweep.append({"clusters": clusters, "slots": slots, "rates": by_rate})
+        for clusters, slots in _OTHERS
+    ]
     return {"runs": runs, "rates": found, "sweep": sweep}
+
+
+def _each(runs: int, rate: int, clusters: int, slots: int, progress: Progress) -> Points:
+    made = []
+    for seed in range(runs):
+        if seed % _SWEEP_RUNS == 0:
+            progress(f"{clusters} clusters, {slots} slots, {rate} Gb/s: run {seed + 1} of {runs}")
+        made.append(once(rate, seed, clusters, slots))
+    return over(made).as_json()
 
 
 def once(rate: int, seed: int, clusters: int, slots: int, goal: int = GOAL) -> dict[str, float]:

@@ -3,93 +3,56 @@
 What needs torch is imported when it is run: a picture is drawn again without it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olaflab.papers.curves import drawn
 from olaflab.papers.figure import Cost, Effort, Figure, Points, Progress, Section, Table
 from olaflab.papers.olaf import fig6, fig7, fig10, sockets, speedup, table1, table2, table3, terms
 from olaflab.papers.summary import Summary, trained
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 Trainer = Callable[[int, int, Path, Progress], Summary]
 """Trains with a length and a number of seeds, and keeps finished runs in a folder."""
-_SHOWN = "Olaf, 55 % less output"
-"""The queue of figure 8 that its other settings are drawn for."""
+Draw = Callable[[Points, "Drawing"], None]
 
 
 def figures() -> Iterator[Figure]:
     """All of them."""
     yield from (table1.FIGURE, fig6.FIGURE, fig7.FIGURE, table2.FIGURE, table3.FIGURE, fig10.FIGURE)
-    yield trained(
-        "fig2", "Figure 2: training strategies", _training(lambda: _learning().figure2, 200, 5),
-        drawn("8 heterogeneous workers"),
+    trainings: Sequence[tuple[str, str, Callable[[], Trainer], int, int, Draw]] = (
+        ("fig2", "Figure 2: training strategies", lambda: _module("learning").figure2, 200, 5,
+         drawn("8 heterogeneous workers")),
+        ("fig2-equal", "Figure 2 with as large a step in all", lambda: _module("rates").equal, 200, 5,
+         drawn("as far in all")),
+        ("fig2-rates", "Figure 2 with a rate for each strategy", lambda: _module("rates").grid, 200, 5,
+         drawn("each strategy at each rate")),
+        ("fig3", "Figure 3: number of workers", lambda: _module("learning").figure3, 200, 5,
+         drawn("more workers")),
+        ("fig7-twin", "Figure 7 through the twin, with transmission control", lambda: speedup.figure7, 200, 5,
+         speedup.draw),
+        ("fig8", "Figure 8: reward under congestion", lambda: _module("congestion").figure8, 150, 10,
+         drawn("2 clusters of 3 workers")),
+        ("equal-terms", "FIFO, workers that add up, and Olaf, each at its best rate",
+         lambda: terms.equal_terms, 6, 10, terms.draw),
+        ("script", "A script alone and attached", lambda: _module("script").figure, 72, 5,
+         drawn("one iteration of any worker a step")),
     )  # fmt: skip
-    yield trained(
-        "fig2-equal", "Figure 2 with as large a step in all", _training(lambda: _rates().equal, 200, 5),
-        drawn("as far in all"),
-    )  # fmt: skip
-    yield trained(
-        "fig2-rates", "Figure 2 with a rate for each strategy",
-        _training(lambda: _rates().grid, 200, 5),
-        drawn("each strategy at each rate"),
-    )  # fmt: skip
-    yield trained(
-        "fig3",
-        "Figure 3: number of workers",
-        _training(lambda: _learning().figure3, 200, 5),
-        drawn("more workers"),
-    )
-    yield trained(
-        "fig7-twin", "Figure 7 through the twin, with transmission control",
-        _training(lambda: speedup.figure7, 200, 5), speedup.draw,
-    )  # fmt: skip
-    yield trained(
-        "fig8", "Figure 8: reward under congestion", _training(lambda: _congestion().figure8, 150, 10),
-        drawn("2 clusters of 3 workers"),
-    )  # fmt: skip
-    yield trained(
-        "fig8-settings", "Figure 8 with other settings",
-        _training(lambda: _congestion().settings, 150, 3),
-        drawn(_SHOWN, "setting", {"curve": _SHOWN}),
-    )  # fmt: skip
-    yield trained(
-        "equal-terms", "FIFO, workers that add up, and Olaf, each at its best rate",
-        _training(lambda: terms.equal_terms, 6, 10), terms.draw,
-    )  # fmt: skip
-    yield trained(
-        "script", "A script alone and attached", _training(lambda: _script().figure, 72, 5),
-        drawn("one iteration of any worker a step"),
-    )  # fmt: skip
+    for name, title, make, length, seeds, draw in trainings:
+        yield trained(name, title, _training(make, length, seeds), draw)
     yield Figure(
         "sockets", "Transmission control on kernel sockets (OLAF §5)", _sockets, _of_sockets,
         cost=Cost.MACHINE,
     )  # fmt: skip
 
 
-def _learning() -> ModuleType:
-    from olaflab.papers.olaf import learning
-
-    return learning
-
-
-def _rates() -> ModuleType:
-    from olaflab.papers.olaf import rates
-
-    return rates
-
-
-def _congestion() -> ModuleType:
-    from olaflab.papers.olaf import congestion
-
-    return congestion
-
-
-def _script() -> ModuleType:
-    from olaflab.papers.olaf import script
-
-    return script
+def _module(name: str) -> ModuleType:
+    return import_module(f"olaflab.papers.olaf.{name}")
 
 
 def _training(make: Callable[[], Trainer], length: int, seeds: int) -> Callable[[Effort], Summary]:

@@ -1,6 +1,5 @@
 """A twin for training in virtual time: brought up once, and given another queue for each run."""
 
-import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -41,8 +40,6 @@ class Queue:
     mode: Mode
     rate: int | None = None
     """Rate of its output in bit/s; None is no limit."""
-    comparable: float | None = None
-    """Updates whose rewards differ by more are not merged: the better stays (OLAF §3). None is no rule."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +77,7 @@ class Lab:
         """One training from its beginning. Raises OlafError."""
         of_root(self.running.queues).write("mode", queue.mode.number)
         of_root(self.running.queues).write("rate", rate_word(queue.rate))
-        of_root(self.running.queues).write("reward_enable", int(queue.comparable is not None))
-        (word,) = struct.unpack(">I", struct.pack(">f", queue.comparable or 0.0))
-        of_root(self.running.queues).write("reward_threshold", word)
+        of_root(self.running.queues).write("reward_enable", 0)
         with closing(self.running.virtual_time()) as engine:
             server = self.testbed.parameter_servers[0]
             medium = EngineMedium(engine, self.testbed)

@@ -5,7 +5,6 @@ optimiser to a parameter server. Several of the latter train together through th
 spend the same number of environment steps in all.
 """
 
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -47,8 +46,9 @@ ITERATION = 0.25
 JITTER = 0.2
 _BEGIN = 0.01
 """Seconds from one script's begin to the next's."""
-_EXAMPLES = Path("sdk") / "examples"
-_ALONE, _ATTACHED = "ppo_lunarlander.py", "ppo_lunarlander_olaf.py"
+_SCRIPT = Path("sdk") / "examples" / "ppo_lunarlander.py"
+_OLAFS = re.compile(r"\b(olaf|link)\b")
+"""In the lines that attach the script's optimiser."""
 _LINE = re.compile(r"iteration \d+ .* return (-?[\d.]+|nan)")
 
 
@@ -112,7 +112,7 @@ def _not_below(difference: Estimate) -> bool:
 
 def _alone(iterations: int, seed: int) -> Run:
     said: list[float] = []
-    module = _load(_ALONE, said.append)
+    module = _load(said.append, attached=False)
     _call(module, iterations, seed)
     return _run(said, [ITERATION * (number + 1) for number in range(iterations)])
 
@@ -137,7 +137,7 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
                 worker: Member = worker,
                 pause: Callable[[], float] = pause,
             ) -> None:
-                module = _load(_ATTACHED, lambda mean: said.append((network.time, mean)))
+                module = _load(lambda mean: said.append((network.time, mean)), attached=True)
                 with _attaching(script, pause, network.port(address(worker)), cluster.segments):
                     _call(module, iterations // workers, _seed(seed, workers, number), "--server", where)
 
@@ -191,13 +191,14 @@ def _arguments() -> Iterator[None]:
         sys.argv = before
 
 
-def _load(name: str, said: Callable[[float], None]) -> ModuleType:
-    """A script as a module of its own, whose lines about iterations go to ``said``. Raises BadInput."""
-    path = paths.sources() / _EXAMPLES / name
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
+def _load(said: Callable[[float], None], *, attached: bool) -> ModuleType:
+    """The script as a module of its own, whose lines about iterations go to ``said``. Raises BadInput."""
+    path = paths.sources() / _SCRIPT
+    if not path.is_file():
         raise BadInput(Problem("the SDK's examples are not here", str(path), "run it in a checkout"))
-    module = importlib.util.module_from_spec(spec)
+    lines = path.read_text().splitlines(keepends=True)
+    text = "".join(line for line in lines if attached or not _OLAFS.search(line))
+    module = ModuleType(path.stem)
 
     def heard(line: str, **options: Any) -> None:
         found = _LINE.match(line)
@@ -205,7 +206,7 @@ def _load(name: str, said: Callable[[float], None]) -> ModuleType:
             said(float(found[1]))
 
     vars(module)["print"] = heard
-    spec.loader.exec_module(module)
+    exec(compile(text, str(path), "exec"), vars(module))
     return module
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from olafctl import plotting
 from olaflab import pictures
+from olaflab.papers.curves import ends
 from olaflab.papers.figure import Points, Table
 from olaflab.papers.stellaris.compare import (
     SHARED,
@@ -137,18 +138,12 @@ def draw(points: Points, drawing: "Drawing") -> None:
 
 def draw_settings(points: Points, drawing: "Drawing") -> None:
     """Each setting's reward beside the paper's choice."""
-    axes = drawing.subplots(1, 1)
-    columns = points["columns"]
-    names = list(dict.fromkeys(columns["rule"].tolist()))
-    for number, name in enumerate(names):
-        ends = _by_seed(columns, name, "reward")[:, -3:].mean(1)
-        found = estimate(ends)
-        colour = plotting.COLOURS[1 if name == STELLARIS else 0]
-        axes.errorbar([number], [found.mean], yerr=[found.interval], fmt="o", color=colour, capsize=4)
-        axes.plot([number] * len(ends), ends, "x", color="grey", ms=4)
-    axes.set_xticks(range(len(names)), [name.replace(STELLARIS, "the paper's") for name in names])
-    axes.set(ylabel="mean return of the last three rounds, 95 %")
-    axes.grid(alpha=0.3, axis="y")
+    columns, ours = points["columns"], "the paper's"
+    found = {
+        name.replace(STELLARIS, ours): _by_seed(columns, name, "reward")[:, -3:].mean(1)
+        for name in dict.fromkeys(columns["rule"].tolist())
+    }
+    ends(drawing, found, ours, "mean return of the last three rounds, 95 %")
 
 
 def _by_seed(columns: dict[str, Any], rule: str, name: str) -> NDArray[np.float64]:

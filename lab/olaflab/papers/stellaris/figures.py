@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LEARNERS, ROUNDS, FEW = 8, 20, 10
 """Rounds of 4096 steps and 40 gradients, and of the figures that are about early learning."""
-HOPPER, WALKER = "Hopper-v5", "Walker2d-v5"
+HOPPER, WALKER, HUMANOID = "Hopper-v5", "Walker2d-v5", "Humanoid-v5"
 BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 """Learners behind one output, virtual seconds of a training, and seeds of its comparison."""
 
@@ -28,6 +28,10 @@ def figures() -> Iterator[Figure]:
     yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 3,
                virtual.draw_staleness, rounds=FEW)  # fmt: skip
     yield _one("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
+               comparison.draw, rounds=FEW)  # fmt: skip
+    yield _one("fig6-humanoid", f"Figure 6: Stellaris and PPO, {HUMANOID}", HUMANOID, 5,
+               comparison.draw, rounds=FEW)  # fmt: skip
+    yield _one("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
                comparison.draw, rounds=FEW)  # fmt: skip
     yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
     yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 10,
@@ -46,7 +50,7 @@ def _one(
     rounds: int = ROUNDS,
 ) -> Figure:  # fmt: skip
     def make(effort: Effort) -> Summary:
-        bench = Bench(environment, LEARNERS, rounds, effort.number(seeds), effort.progress)
+        bench = Bench(environment, LEARNERS, rounds, effort.number(seeds), effort.folder, effort.progress)
         return bench.figure(name)
 
     return trained(name, title, make, draw, cost)

@@ -4,7 +4,7 @@ So a run repeats exactly, whatever the machine does meanwhile.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from olaflab.papers.stellaris.play import Actors, Agent, Rows, weights_of
 from olaflab.papers.stellaris.rules import RATE, Rule, Scale
 from olaflab.papers.stellaris.timeline import Timeline, limits
 
+_CLIP, _IMPACT_CLIP, _MOST = 0.2, 0.4, 2.0
+"""PPO's bound of the ratio; IMPACT's, and that of μ to its target (as RLlib's APPO has them)."""
 _LAST = 3
 """Rounds over which the final reward is a mean."""
 
@@ -27,7 +29,7 @@ class Run:
 
     rule: str
     seed: int
-    rewards: tuple[float, ...]
+    rewards: list[float]
     """Mean return of each round's episodes; of the round before where none ended."""
     steps: int
     staleness: float
@@ -39,7 +41,7 @@ class Run:
     invoked: float
     whole: float
     """$: all learners reserved; invocations alone; with cold starts and keep-alive."""
-    moved: tuple[float, ...] = ()
+    moved: list[float] = field(default_factory=list)
     """KL of each round's policy from the one before, a mean over the round's rows; empty unless requested."""
 
     def reward(self, rounds: int | None = None) -> float:
@@ -69,14 +71,17 @@ class _Training:
         policy = rule.make(weights_of(self._agent), rate=RATE, optimizer="adam")
         self._timeline = Timeline(rule, seed, scale, policy)
         self._small: list[float] = []
+        self._played: list[Rows] = []
         self._rows: Rows
+        self._target: Any
 
     def run(self, rounds: int, moves: bool) -> Run:
         timeline = self._timeline
-        rewards, moved = [float("nan")], []
+        rewards: list[float] = [float("nan")]
+        moved: list[float] = []
         for most in limits(self._rule, self._seed, rounds, self._scale):
             flat.write(self._parameters, timeline.policy.weights)
-            self._rows, ended = self._actors.play(self._agent, self._scale.steps)
+            ended = self._play()
             timeline.play()
             before = self._policy()
             timeline.learn(self._gradient, most)
@@ -88,8 +93,18 @@ class _Training:
         report = timeline.report()
         mean = timeline.staleness.mean or 0.0
         small = float(np.mean(self._small)) if self._small else 0.0
-        return Run(self._rule.name, self._seed, tuple(rewards[1:]), timeline.version, mean, small,
-                   timeline.now, report.reserved, report.invoked, report.whole, tuple(moved))  # fmt: skip
+        return Run(self._rule.name, self._seed, rewards[1:], timeline.version, mean, small,
+                   timeline.now, report.reserved, report.invoked, report.whole, moved)  # fmt: skip
+
+    def _play(self) -> list[float]:
+        """Play a round; before its rows stand those that are learnt from again. Returns of ended episodes."""
+        again = self._rule.replay
+        played, ended = self._actors.play(self._agent, self._scale.steps)
+        self._played = [*self._played, played][-again:]
+        self._rows = Rows.joined((self._played * again)[-again:]) if again > 1 else played
+        with torch.no_grad():
+            self._target = self._agent.log_prob(self._rows)
+        return ended
 
     def _policy(self) -> Any:
         """Distribution of actions at the round's rows; it stays as it is when the parameters move."""
@@ -100,7 +115,8 @@ class _Training:
 
     def _gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
         """Ascending, of PPO's loss at these weights; ``others`` are what other learners compute with."""
-        rows, bound = self._rows.part(torch.from_numpy(part)), self._rule.rho
+        chosen, bound = torch.from_numpy(part), self._rule.rho
+        rows, impact = self._rows.part(chosen), self._rule.replay > 1
         logs = []
         for each in others if bound is not None else ():
             flat.write(self._parameters, each)
@@ -111,9 +127,12 @@ class _Training:
         ratio = truncated(own, rows.behaviour, logs, float("inf") if bound is None else bound)
         if bound is not None:
             self._small.append(float((ratio.detach() < SMALL).float().mean()))
+        if impact:
+            ratio = ratio * (rows.behaviour - self._target[chosen]).exp().clamp(max=_MOST)
         advantages = (rows.advantages - rows.advantages.mean()) / (rows.advantages.std() + 1e-8)
         error = (self._agent.values(rows.observations) - rows.returns).square().mean()
         self._agent.zero_grad()
-        (clipped(ratio, advantages) + 0.5 * error).backward()
+        policy = clipped(ratio, advantages, _IMPACT_CLIP if impact else _CLIP)
+        (policy + 0.5 * error).backward()
         torch.nn.utils.clip_grad_norm_(self._parameters, 0.5)
         return -flat.read([parameter.grad for parameter in self._parameters])

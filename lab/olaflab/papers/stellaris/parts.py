@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olaflab.papers.runs import Runs
 from olaflab.papers.stellaris import comparison, virtual
 from olaflab.papers.stellaris.compare import curves
-from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS, Rule, Scale, rules, settings
+from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS, Rule, Scale, impact, rules, settings
 from olaflab.papers.summary import Summary
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ class Bench:
     learners: int
     rounds: int
     seeds: int
+    folder: Path
     log: Callable[[str], None]
 
     @property
@@ -36,9 +40,9 @@ class Bench:
     def figure(self, part: str) -> Summary:
         """The figure of this name."""
         return {
-            "fig2": self.fig2, "fig3": self.fig3, "fig6": self.fig6, "fig8": self.fig8,
-            "fig11": self.fig11, "fig13": self.fig13, "fig14": self.fig14,
-        }[part]()  # fmt: skip
+            "fig2": self.fig2, "fig3": self.fig3, "fig6": self.fig6, "fig7": self.fig7,
+            "fig8": self.fig8, "fig11": self.fig11, "fig13": self.fig13, "fig14": self.fig14,
+        }[part.partition("-")[0]]()  # fmt: skip
 
     def fig2(self) -> Summary:
         """Asynchrony and serverless, each switched off."""
@@ -54,7 +58,13 @@ class Bench:
 
     def fig6(self) -> Summary:
         """Stellaris and PPO."""
-        return self._compared("Figure 6: Stellaris and PPO", OF_6)
+        every = rules(self.learners, self.rounds, self.scale)
+        return self._compared("Figure 6: Stellaris and PPO", [rule for rule in every if rule.name in OF_6])
+
+    def fig7(self) -> Summary:
+        """Stellaris and IMPACT."""
+        every = impact(self.learners, self.rounds, self.scale)
+        return self._compared("Figure 7: Stellaris and IMPACT", every)
 
     def fig8(self) -> Summary:
         """Costs."""
@@ -62,7 +72,8 @@ class Bench:
 
     def fig11(self) -> Summary:
         """All rules."""
-        return self._compared("Figure 11: rules against staleness", ())
+        every = rules(self.learners, self.rounds, self.scale)
+        return self._compared("Figure 11: rules against staleness", every)
 
     def fig13(self) -> Summary:
         """Stellaris' settings."""
@@ -79,10 +90,9 @@ class Bench:
 
         return shares.measure(self.environment, self.learners, self.rounds, self.scale, 30)
 
-    def _compared(self, title: str, names: Sequence[str]) -> Summary:
-        every = rules(self.learners, self.rounds, self.scale)
-        known = {rule.name: rule for rule in every if rule.name in names or not names}
-        made = curves(self._train(known), list(known.values()), self.rounds, self.scale)
+    def _compared(self, title: str, every: Sequence[Rule]) -> Summary:
+        found = self._train({rule.name: rule for rule in every})
+        made = curves(found, every, self.rounds, self.scale)
         many = f"{self.learners} learners, {self.seeds} seeds; means ± 95 %"
         title = f"{title}, {self.environment}, {many}"
         return comparison.of_rules(title, made, self._settings())
@@ -102,19 +112,19 @@ class Bench:
     def _train(self, every: Mapping[str, Rule], moves: bool = False) -> "dict[str, list[Run]]":
         """Every seed of every rule; seed by seed, so that what is interrupted has all rules of some.
 
-        Raises ImportError where a package is missing.
+        Raises ImportError where a package is missing, OlafError.
         """
-        from olaflab.papers.stellaris.trained import Training
+        from olaflab.papers.stellaris.learning import Run, run
 
         found: dict[str, list[Run]] = {name: [] for name in every}
-        total, done, made, spent = self.seeds * len(every), 0, 0, 0.0
+        runs = Runs(Run, self.folder / "stellaris", self.log)
         for seed in range(self.seeds):
             for name, rule in every.items():
-                done, began = done + 1, monotonic()
-                request = Training(rule, seed, self.rounds, self.environment, self.scale, moves)
-                run, new = request.found()
-                made, spent = made + new, spent + new * (monotonic() - began)
-                found[name].append(run)
-                left = f", at most {spent / made * (total - done) / 60:.0f} min left" if made else ""
-                self.log(f"{name}, seed {seed}: reward {run.reward():.1f}; {done} of {total}{left}")
+                settings = {
+                    "rule": repr(rule), "rounds": self.rounds, "environment": self.environment,
+                    "scale": repr(self.scale), "moves": moves,
+                }  # fmt: skip
+                curve = f"{name}-{sha256(repr(settings).encode()).hexdigest()[:8]}"
+                make = partial(run, rule, seed, self.rounds, self.environment, self.scale, moves)
+                found[name].append(runs.of(curve, seed, settings, make))
         return found

@@ -1,5 +1,6 @@
 """Rows of continuous control: a Gaussian policy, normalised observations, generalised advantages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,12 @@ class Rows:
     def part(self, rows: Any) -> "Rows":
         """Those of these numbers."""
         return Rows(*(column[rows] for column in vars(self).values()))
+
+    @staticmethod
+    def joined(parts: "Sequence[Rows]") -> "Rows":
+        """One after the other."""
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return Rows(*(torch.cat(column) for column in columns))
 
 
 class Actors:

@@ -13,7 +13,7 @@ ROUNDS = 50
 """Rounds of the paper. With another number d is such that δ_max·d^K ends where it does there."""
 _SECONDS = {"Hopper": 21e-3, "Walker2d": 20e-3, "Humanoid": 32e-3}
 """Seconds of a gradient of 1024 rows, measured with the paper's networks on one processor."""
-STELLARIS, EQUAL, PPO = "stellaris", "synchronous, as many steps", "ppo"
+STELLARIS, EQUAL, PPO, IMPACT = "stellaris", "synchronous, as many steps", "ppo", "impact"
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Rule:
     """The bound of truncated importance weights over all learners; None: PPO's plain ratio."""
     parts: int | None = None
     """Parts of the rows in an epoch, where they are not the scale's."""
+    replay: int = 1
+    """Rounds whose rows are learnt from, the newest. More than one is IMPACT, with its target network."""
     like: "Rule | None" = None
     """Each round ends after as many optimiser steps as this one makes in it, whose seed is the same."""
 
@@ -87,6 +89,16 @@ def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
         Rule("stellaris, not truncated", ours.make, learners),
         Rule(EQUAL, Asynchronous, 1, like=ours),
         Rule(PPO, Asynchronous, 1, parts=1),
+    )
+
+
+def impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
+    """Figure 7's: IMPACT under Stellaris, with a learner of its own, and that with as many steps."""
+    ours = replace(stellaris(learners, rounds, scale), replay=2)
+    return (
+        ours,
+        Rule(IMPACT, Asynchronous, 1, replay=2),
+        Rule(EQUAL, Asynchronous, 1, replay=2, like=ours),
     )
 
 

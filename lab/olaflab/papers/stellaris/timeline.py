@@ -77,9 +77,10 @@ class Timeline:
         return self._ledger.report(self.now)
 
     def _parts(self) -> Iterator[Any]:
-        for _ in range(self.scale.epochs):
-            order = self._random.permutation(self.scale.rows)
-            yield from np.array_split(order, self._rule.parts or self.scale.parts)
+        replay = self._rule.replay
+        for _ in range(self.scale.epochs // replay):
+            order = self._random.permutation(self.scale.rows * replay)
+            yield from np.array_split(order, (self._rule.parts or self.scale.parts) * replay)
 
     def _begin(self, busy: list[Any], slot: int, part: Any) -> None:
         if part is not None:

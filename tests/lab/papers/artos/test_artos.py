@@ -13,7 +13,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf.elastic import Schedule
 
-from olaflab.papers.artos import sleeping
+from olaflab.papers.artos import atari, sleeping
 from olaflab.papers.artos.model import Costs, artos, ray
 from olaflab.papers.artos.overlap import bound, run
 from olaflab.papers.artos.readings import READINGS
@@ -104,6 +104,7 @@ def test_actors_are_stopped_while_the_learner_learns() -> None:
     assert min(share.alone, share.asleep, share.awake) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="binding is measured on two cores")
 def test_a_learner_is_measured_beside_free_and_bound_actors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sleeping, "_TURN", 0.01)
@@ -187,3 +188,11 @@ def test_sac_and_ppo_learn_by_their_settings() -> None:
     for make in (ProximalPolicy, SoftActorCritic):
         first, again = (run(make(3, block=16), 2, 1.0, 1.0, 0.1, 3, beside=True) for _ in range(2))
         assert repr(first) == repr(again)  # nan where no episode has ended
+
+
+def test_an_actor_of_pong_takes_longer_where_a_network_plays() -> None:
+    pytest.importorskip("torch", reason="the extra [train] is not installed")
+    pytest.importorskip("ale_py", reason="the extra [atari] is not installed")
+    found = atari.measure("pong", 1)
+    assert 0 < found.emulated < found.played
+    assert found.learnt > 0

@@ -32,6 +32,7 @@ def test_actors_of_two_trainings_never_play_at_once(monkeypatch: pytest.MonkeyPa
     assert 0 < found.one < found.two <= 1
 
 
+@pytest.mark.slow
 def test_actors_that_were_there_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[object] = []
     start, update = Children.start, figure16._update

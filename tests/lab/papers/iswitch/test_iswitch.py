@@ -14,7 +14,7 @@ from olaflab.papers.figure import Effort
 from olaflab.papers.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
 from olaflab.papers.iswitch.costs import Costs, Variant
 from olaflab.papers.iswitch.published import WORKLOADS, Switch, Workload
-from olaflab.training.staled.poles import ActorCritic, DeepQ
+from olaflab.training.cartpole import ActorCritic, DeepQ
 from olaflab.training.staled.train import Task
 
 SMALL = WORKLOADS[2:]
@@ -153,21 +153,17 @@ def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch
         if sum(", seed" in each for each in steps) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "interrupted"))
     with pytest.raises(KeyboardInterrupt):
-        learning.measure(COSTS, 2, until_the_third)
+        learning.measure(COSTS, 2, tmp_path, until_the_third)
     again: list[str] = []
-    found = learning.measure(COSTS, 2, again.append)
-    assert [each.endswith("trained before") for each in again if ", seed" in each] == [True] * 3 + [
-        False
-    ] * 21
-    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "other"))
-    assert found == learning.measure(COSTS, 2, again.append)
+    found = learning.measure(COSTS, 2, tmp_path, again.append)
+    assert sum(", seed" in each for each in again) == 24 - 2, "two were there"
+    assert found == learning.measure(COSTS, 2, tmp_path / "other", lambda step: None)
     assert found["learners"]["DQN"]["seeds"] == 4 and found["learners"]["A2C"]["seeds"] == 2
     ways = found["learners"]["A2C"]["ways"]
     assert ways["Async iSW"]["staleness"] == 0.75 and len(ways["Async PS"]["iterations"]) == 2
     monkeypatch.setattr(curves, "fit", lambda: (COSTS, (COSTS,)))
-    data = curves.run(Effort(again.append, 2))
+    data = curves.run(Effort(again.append, 2, folder=tmp_path))
     assert data["learnt"] == found
     rows = curves.section(data).tables["iterations"].rows
     assert [row[0] for row in rows] == ["A2C"] * 4 + ["DQN"] * 4

@@ -1,6 +1,5 @@
 """Two machines play predator and prey through a twin with a slow output: a cluster an agent."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,14 +13,18 @@ import pytest
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 pytest.importorskip("torch", reason="the extra [train] is not installed")
 
+from olaf.policies import Plain
+from olaf.server import ServerCounters
+from olaf.transport.virtual import VirtualNetwork
+
+from olafctl.control.serving import parameter_server
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
 from olaflab.frames import OlafFrame
-from olaflab.papers.marl.clusters import Outcome, run
 from olaflab.papers.marl.examples import example
-from olafswitch.errors import BadInput
+from olaflab.training.cosim.medium import EngineMedium, address
 from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
 
 # A testbed's usual geometry, which many tests have built: it has a slot for each of the eight indices in use,
@@ -34,40 +37,60 @@ ports:
   - {numbers: 2-3, name: machine, transport: unix}
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters:
-  - {count: 3, workers: 2, name: predator, ports: 2-3, ip: 10.0.1.1, values: PREDATOR}
+  - {count: 3, workers: 2, name: predator, ports: 2-3, ip: 10.0.1.1, values: 470}
   - {count: 1, workers: 2, name: prey, ports: 2-3, ip: 10.0.2.1, values: 462}
 """
 SETTINGS: dict[str, Any] = {"batch": 32, "rows": 4000, "hidden": 4, "warm_up": 64}
 ROUNDS = 25
 
 
+WORLDS, BUSY = 4, 0.05
+"""Worlds of each machine, and seconds that a round takes it."""
+
+
 @dataclass
 class Hunt:
-    """A run, and what crossed the engine."""
+    """What crossed the engine, what it counted, and what each agent's cluster has at the server."""
 
-    outcome: Outcome
     entered: list[TimedFrame]
     left: list[TimedFrame]
     counted: dict[str, int]
-
-    @property
-    def digest(self) -> str:
-        lines = (f"{item.time} {item.port} {item.frame.hex()}\n" for item in (*self.entered, *self.left))
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+    served: dict[str, ServerCounters]
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    testbed = load(Path("hunt.yaml"), TESTBED.replace("PREDATOR", "470"))
-    with deployed(testbed, tmp_path_factory.mktemp("hunt") / "bed") as found:
+    with deployed(load(Path("hunt.yaml"), TESTBED), tmp_path_factory.mktemp("hunt") / "bed") as found:
         yield found
 
 
 def hunted(lab: Lab, seed: int) -> Hunt:
+    """Machines that play a round, improve and offer all of their agents, and are busy for a while."""
+    maddpg, particles = example("maddpg"), example("particles")
+    maddpg.torch.set_num_threads(1)
     session = Recorded(lab.running.virtual_time())
+    network = VirtualNetwork(EngineMedium(session, lab.testbed))
+    host, number = address(lab.testbed.parameter_servers[0])
+    server = parameter_server(lab.testbed, f"{host}:{number}", Plain, port=network.port((host, number)))
+    left = [ROUNDS, ROUNDS]
+
+    def turn(machine: int, training: Iterator[Any]) -> None:
+        next(training)
+        left[machine] -= 1
+        if left[machine]:
+            network.at(network.time + BUSY * (1 + 0.1 * machine), lambda: turn(machine, training))
+
     with closing(session):
-        outcome = run(session, lab.testbed, example("maddpg").Settings(**SETTINGS), ROUNDS, seed)
-    return Hunt(outcome, session.entered, session.left, of_root(lab.running.queues).read_all())
+        for machine in range(len(left)):
+            game = particles.Tag(3, WORLDS, np.random.default_rng(10 * seed + machine))
+            team = maddpg.Team(game, maddpg.Settings(**SETTINGS), 10 * seed + machine)
+            ports = [network.port(address(cluster.workers[machine])) for cluster in lab.testbed.clusters]
+            links = maddpg.attach(team, f"{host}:{number}", ports, actors_only=False, seed=machine)
+            turn(machine, maddpg.train(team, ROUNDS * WORLDS, links))
+        network.run(stop=lambda: not any(left))
+        network.run(network.time + 2.0)
+    served = {cluster.name: server.counters(cluster.name) for cluster in lab.testbed.clusters}
+    return Hunt(session.entered, session.left, of_root(lab.running.queues).read_all(), served)
 
 
 @pytest.fixture(scope="module")
@@ -100,31 +123,16 @@ def test_only_updates_of_the_same_agent_merge(lab: Lab, hunt: Hunt) -> None:
     assert merged > 20 and hunt.counted["merged"] > 20
 
 
-def test_every_agents_learning_goes_on_behind_the_slow_output(lab: Lab, hunt: Hunt) -> None:
+def test_every_agents_updates_arrive_behind_the_slow_output(hunt: Hunt) -> None:
     assert hunt.counted["in_updates"] > hunt.counted["out_updates"] > 0
-    assert [agent.cluster for agent in hunt.outcome.agents] == [
-        cluster.name for cluster in lab.testbed.clusters
-    ]
-    for agent in hunt.outcome.agents:
-        assert agent.offered == 2 * ROUNDS
-        assert 2 * agent.offered >= agent.served.updates > 1.5 * agent.served.received > 0
-        assert min(agent.versions) > 5
-        assert agent.served.applied == agent.served.received
-        assert np.isfinite(np.frombuffer(agent.weights, np.float32)).all()
+    for served in hunt.served.values():
+        assert served.updates > 1.5 * served.received > 0
+        assert served.applied == served.received
     lost = sum(hunt.counted[name] for name in hunt.counted if name.startswith(("dropped_", "replaced_")))
-    served = sum(agent.served.updates for agent in hunt.outcome.agents)
-    assert hunt.counted["in_updates"] == served + lost == 16 * ROUNDS
-    assert len(hunt.outcome.returns) == 2 * ROUNDS
+    assert hunt.counted["in_updates"] == sum(each.updates for each in hunt.served.values()) + lost
 
 
 def test_one_seed_repeats_to_the_byte_and_another_does_not(lab: Lab, hunt: Hunt) -> None:
     again, other = hunted(lab, 1), hunted(lab, 2)
-    assert again.digest == hunt.digest and again.outcome == hunt.outcome
-    assert other.digest != hunt.digest
-
-
-def test_clusters_that_are_not_the_games_agents_are_refused(lab: Lab) -> None:
-    settings = example("maddpg").Settings(**SETTINGS)
-    testbed = load(Path("hunt.yaml"), TESTBED.replace("PREDATOR", "471"))
-    with closing(lab.running.virtual_time()) as engine, pytest.raises(BadInput, match=r"471 values.* 470"):
-        run(engine, testbed, settings, 1, 1)
+    assert (again.entered, again.left) == (hunt.entered, hunt.left)
+    assert other.left != hunt.left

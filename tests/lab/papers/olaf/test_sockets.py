@@ -9,6 +9,7 @@ from olafctl.network import interfaces
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
 def test_workers_hold_back_only_with_transmission_control(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

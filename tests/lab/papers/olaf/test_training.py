@@ -123,9 +123,7 @@ def test_a_run_is_made_once_unless_its_settings_change(tmp_path: Path) -> None:
     assert len(made) == 3
 
 
-def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_that_merge_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figure_8_trains_every_queue_once_a_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra [train] is not installed")
     pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
     from olaflab.papers.olaf import congestion
@@ -135,21 +133,12 @@ def test_frames_whose_merging_is_all_that_differs_share_the_runs_of_the_queues_t
 
     class Twin:
         def train(self, queue: Any, plan: Any) -> Run:
-            queues.append(queue)
+            queues.append((queue, plan.control))
             rewards = np.linspace(-200, 0 if queue.rate is None else -20, plan.updates)
             return Run(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
 
     monkeypatch.setattr(congestion, "lab", lambda *_: nullcontext(Twin()))
-    found = congestion.settings(20, 2, tmp_path, quietly)
-    names = sorted(path.name.partition("-queue")[0] for path in (tmp_path / "runs").iterdir())
-    assert names.count("once") == names.count("rule") == 2 * 2
-    assert names.count("gate") == 2 * 5 and names.count("nine") == 5  # a seed of nine clusters is enough
-    assert sum(queue.comparable is not None for queue in queues) == 2 * 2
-    assert [row[0] for row in found.rows[::2]] == [
-        "as figure 8",
-        *(title for title, _ in congestion.VARIANTS.values()),
-    ]
-    assert len(found.holds) == 4 * len(found.rows[::2])
-    done = len(queues)
-    congestion.figure8(20, 2, tmp_path, quietly)
-    assert len(queues) == done, "figure 8's own runs are there"
+    found = [congestion.figure8(20, 2, tmp_path, quietly) for _ in range(2)]
+    assert len(queues) == 2 * len(congestion.OUTPUTS) and found[0] == found[1]
+    assert all(control is (queue.mode is Mode.OLAF) for queue, control in queues)
+    assert [row[0] for row in found[0].rows] == list(congestion.OUTPUTS)

@@ -10,21 +10,16 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 
 from olafctl import plotting
-from olaflab.papers.stellaris import parts, trained
+from olaflab.papers.stellaris import learning, parts
 from olaflab.papers.stellaris.compare import Curve, Curves, differences
 from olaflab.papers.stellaris.figures import figures
 from olaflab.papers.stellaris.learning import Run, run
-from olaflab.papers.stellaris.rules import EQUAL, STELLARIS, Rule, Scale, rules
+from olaflab.papers.stellaris.rules import EQUAL, IMPACT, STELLARIS, Rule, Scale, impact, rules
 from olaflab.papers.stellaris.timeline import timed
 from olaflab.papers.summary import pack
 
 SMALL = Scale(actors=2, steps=210, epochs=3)
 RULES = {rule.name: rule for rule in rules(4, 2, SMALL)}
-
-
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("OLAF_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -39,21 +34,31 @@ def made(rule: Rule, seed: int, moves: bool = False) -> Run:
 def unlearnt(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool = False) -> Run:
     """Has its rule's times, and rewards that tell rules and seeds apart."""
     times, report = timed(rule, seed, rounds, scale), timed(rule, seed, rounds, scale).report
-    rewards = tuple(100.0 * seed + len(rule.name) + number for number in range(rounds))
-    moved = tuple(0.01 * (seed + 1) for _ in range(rounds if moves else 0))
+    rewards = [100.0 * seed + len(rule.name) + number for number in range(rounds)]
+    moved = [0.01 * (seed + 1)] * (rounds if moves else 0)
     return Run(rule.name, seed, rewards, sum(times.steps), 1.0, 0.0, times.ends[-1],
                report.reserved, report.invoked, report.whole, moved)  # fmt: skip
 
 
 def test_a_seed_gives_the_same_run_with_or_without_moves() -> None:
     first, second = made(RULES[STELLARIS], 3), made(RULES[STELLARIS], 3, moves=True)
-    assert replace(second, moved=()) == first
+    assert replace(second, moved=[]) == first
     assert first.staleness > 0
     assert len(second.moved) == 2
     assert min(second.moved) > 0
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_impact_learns_from_a_rounds_rows_again() -> None:
+    ours = impact(4, 2, SMALL)
+    again, once = ours[1], replace(ours[1], replay=1)
+    assert again.name == IMPACT
+    both = [made(rule, 1, moves=True) for rule in (again, once)]
+    assert both[0].rewards[0] == both[1].rewards[0]  # the first round is played before anything is learnt
+    assert both[0].moved != both[1].moved
+    assert max(timed(again, 1, 2, SMALL).steps) == 8  # an epoch of two rounds' rows in four parts each
+
+
+@pytest.mark.parametrize("rule", [*RULES.values(), *impact(4, 2, SMALL)])
 def test_a_run_has_the_times_and_costs_of_its_rule(rule: Rule) -> None:
     found, times = made(rule, 1), timed(rule, 1, 2, SMALL)
     assert (found.steps, found.seconds) == (sum(times.steps), times.ends[-1])
@@ -63,7 +68,9 @@ def test_a_run_has_the_times_and_costs_of_its_rule(rule: Rule) -> None:
     assert found.invoked < found.reserved < found.whole
 
 
-def test_an_interrupted_comparison_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+def test_an_interrupted_comparison_goes_on_where_it_was(
+    monkeypatch: pytest.MonkeyPatch, small: None, tmp_path: Path
+) -> None:
     requested: list[tuple[str, int]] = []
 
     def count(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, moves: bool) -> Run:
@@ -72,22 +79,20 @@ def test_an_interrupted_comparison_goes_on_where_it_was(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return unlearnt(rule, seed, rounds, environment, scale, moves)
 
-    monkeypatch.setattr(trained, "run", count)
-    messages: list[str] = []
-    bench = parts.Bench("Pendulum-v1", 4, 2, 2, messages.append)
+    monkeypatch.setattr(learning, "run", count)
+    bench = parts.Bench("Pendulum-v1", 4, 2, 2, tmp_path, lambda step: None)
     with pytest.raises(KeyboardInterrupt):
         bench.figure("fig6")
     bench.figure("fig6")
-    assert "6 of 6" in messages[-1] and "min left" in " ".join(messages)
     known = [(name, seed) for seed in range(2) for name in parts.OF_6]
     assert sorted(requested) == sorted([*known, known[2]])  # what was interrupted, and nothing else, again
 
 
 def test_policies_of_more_learners_and_settings_become_figures(
-    monkeypatch: pytest.MonkeyPatch, small: None
+    monkeypatch: pytest.MonkeyPatch, small: None, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(trained, "run", unlearnt)
-    bench = parts.Bench("Pendulum-v1", 8, 1, 1, lambda step: None)
+    monkeypatch.setattr(learning, "run", unlearnt)
+    bench = parts.Bench("Pendulum-v1", 8, 1, 1, tmp_path, lambda step: None)
     known = {one.name: one for one in figures()}
     sections = {}
     for name in ("fig3", "fig13", "fig14"):
@@ -102,16 +107,16 @@ def test_policies_of_more_learners_and_settings_become_figures(
     assert sum(float(row[2].rstrip("%")) for row in shares) == pytest.approx(100, abs=0.1)
 
 
-def curve(rule: str, seed: int, rewards: tuple[float, ...]) -> Curve:
+def curve(rule: str, seed: int, *rewards: float) -> Curve:
     times = timed(RULES[rule], seed, 2, SMALL)
-    found = Run(rule, seed, rewards, sum(times.steps), 0.0, 0.0, times.ends[-1], 0.0, 0.0, 0.0)
+    found = Run(rule, seed, [*rewards], sum(times.steps), 0.0, 0.0, times.ends[-1], 0.0, 0.0, 0.0)
     return Curve(found, times)
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
     made: Curves = {
-        STELLARIS: [curve(STELLARIS, seed, (10.0 * seed, 10.0 * seed + 2)) for seed in range(3)],
-        EQUAL: [curve(EQUAL, seed, (10.0 * seed - 1, 10.0 * seed + 1)) for seed in range(3)],
+        STELLARIS: [curve(STELLARIS, seed, 10.0 * seed, 10.0 * seed + 2) for seed in range(3)],
+        EQUAL: [curve(EQUAL, seed, 10.0 * seed - 1, 10.0 * seed + 1) for seed in range(3)],
     }
     (difference,) = differences(made, STELLARIS, "rounds")
     assert difference.difference.mean == pytest.approx(1)
@@ -122,8 +127,8 @@ def test_differences_are_taken_seed_by_seed() -> None:
 
 def test_after_as_long_a_slower_rule_has_fewer_rounds() -> None:
     made: Curves = {
-        STELLARIS: [curve(STELLARIS, 0, (1.0, 5.0)), curve(STELLARIS, 1, (1.0, 5.0))],
-        "synchronous": [curve("synchronous", 0, (1.0, 9.0)), curve("synchronous", 1, (1.0, 9.0))],
+        STELLARIS: [curve(STELLARIS, 0, 1.0, 5.0), curve(STELLARIS, 1, 1.0, 5.0)],
+        "synchronous": [curve("synchronous", 0, 1.0, 9.0), curve("synchronous", 1, 1.0, 9.0)],
     }
     (difference,) = differences(made, STELLARIS, "seconds")
     assert (difference.rounds, difference.others) == (2, 1)

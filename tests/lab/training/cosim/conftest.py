@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.targets import registry
 from olafctl.targets.interface import Advanced, Running, Spent, TimedFrame, VirtualTime
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
-from tests.targets.conftest import program, quietly, why_not
+from tests.targets.conftest import started, why_not
 
 
 @dataclass
@@ -35,13 +34,8 @@ def deployed(testbed: Testbed, state: Path) -> Iterator[Lab]:
     """``testbed`` on a twin of its own; skips where there can be none."""
     if reason := why_not("twin"):
         pytest.skip(reason)
-    target = registry.get("twin")
-    running = target.start(testbed, target.build(testbed, quietly), state, quietly)
-    try:
-        program(running, testbed)
+    with started(testbed, "twin", state) as running:
         yield Lab(running, testbed)
-    finally:
-        target.stop(state)
 
 
 class Recorded:

@@ -69,18 +69,3 @@ def test_a_deployed_engine_is_replayed_through_and_put_back(tmp_path: Path) -> N
         assert "Olaf, output" in text and "NOT CONSERVED" not in text
     finally:
         assert runner.invoke(olafctl, ["destroy", "-d", "laptop"]).exit_code == 0
-
-
-def test_help_names_every_option() -> None:
-    text = run("--help").output
-    for option in (
-        "--testbed",
-        "--mode",
-        "--rate",
-        "--offered",
-        "--link",
-        "--frame-bytes",
-        "--plot",
-        "--json",
-    ):
-        assert option in text

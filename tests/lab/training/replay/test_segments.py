@@ -1,4 +1,4 @@
-"""Whole models replayed in segments, through an event-level engine (OLAF §10, update fragmentation)."""
+"""Whole models replayed in segments, through a queue in C++ (OLAF §10, update fragmentation)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,8 +22,7 @@ from olaflab.training.replay.schedule import Load, Schedule, schedule
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import BadInput
 from tests.lab.training.replay import small
-from tests.lab.training.replay.stand_in import StandIn
-from tests.lab.training.replay.verilated import VerilatedQueue
+from tests.lab.training.replay.lone_queue import LoneQueue, in_cpp
 
 SEGMENTS = 134
 FRAME = 64 + 4 * 360  # an update in an IP packet of 1500 bytes, with room for a status
@@ -58,7 +57,7 @@ def plan(trace: Trace) -> Schedule:
 @pytest.fixture(scope="module")
 def outcomes(testbed: Testbed, trace: Trace, plan: Schedule) -> dict[Mode, Outcome]:
     return {
-        mode: replay(StandIn(testbed), testbed, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
+        mode: replay(in_cpp(testbed), testbed, trace, plan, LOAD.blocks, Setting(mode, 20 * 10**9))
         for mode in (Mode.OLAF, Mode.FIFO)
     }
 
@@ -110,7 +109,7 @@ def test_the_model_is_as_old_as_its_oldest_segment(outcomes: dict[Mode, Outcome]
 
 
 def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
-    class OneBitOff(StandIn):
+    class OneBitOff(LoneQueue):
         def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
             for number, timed in enumerate(super().replay(frames)):
                 frame = timed.frame
@@ -118,7 +117,14 @@ def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule)
                     frame = frame[:-4] + bytes([frame[-4] ^ 1]) + frame[-3:]
                 yield replace(timed, frame=frame)
 
-    outcome = replay(OneBitOff(testbed), testbed, trace, plan, LOAD.blocks, Setting(Mode.OLAF, 20 * 10**9))
+    outcome = replay(
+        OneBitOff(testbed, in_cpp(testbed).model),
+        testbed,
+        trace,
+        plan,
+        LOAD.blocks,
+        Setting(Mode.OLAF, 20 * 10**9),
+    )
     [line] = outcome.measurement.violations
     assert "is no sum of" in line
 
@@ -126,7 +132,7 @@ def test_a_wrong_sum_is_reported(testbed: Testbed, trace: Trace, plan: Schedule)
 def test_a_cluster_of_fewer_segments_is_refused(testbed: Testbed, trace: Trace, plan: Schedule) -> None:
     longer = replace(LOAD, model=VALUES + EACH)
     with pytest.raises(BadInput, match="135 segments, but cluster big has 134"):
-        replay(StandIn(testbed), testbed, trace, plan, longer.blocks, Setting(Mode.OLAF, None))
+        replay(in_cpp(testbed), testbed, trace, plan, longer.blocks, Setting(Mode.OLAF, None))
 
 
 def test_models_of_unknown_or_different_length_are_refused() -> None:
@@ -144,6 +150,7 @@ def test_reports_and_pictures_name_the_segments(
     assert "134 segments" in (tmp_path / "ages.svg").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [40, 20])
 def test_olaf_loses_less_and_is_fresher_in_the_verilog_queue(
     testbed: Testbed, trace: Trace, rate: int
@@ -155,7 +162,7 @@ def test_olaf_loses_less_and_is_fresher_in_the_verilog_queue(
     for mode in (Mode.OLAF, Mode.FIFO):
         with QueueModel(library) as model:
             setting = Setting(mode, rate * 10**9)
-            queue = VerilatedQueue(testbed, model)
+            queue = LoneQueue(testbed, model)
             figures[mode] = replay(queue, testbed, trace, plan, LOAD.blocks, setting).measurement
     fifo, olaf = figures[Mode.FIFO], figures[Mode.OLAF]
     assert fifo.violations == olaf.violations == ()

@@ -14,7 +14,7 @@ from olaflab.training.replay.measure import Measurement, reduction
 from olaflab.training.replay.run import Setting, clusters_of, replay
 from olaflab.training.replay.schedule import Load, schedule
 from tests.lab.training.replay import small
-from tests.lab.training.replay.verilated import VerilatedQueue
+from tests.lab.training.replay.lone_queue import LoneQueue
 
 IN_TURN = in_turn()[0]
 
@@ -43,5 +43,5 @@ def _measured(library: Path, load: Load, mode: Mode, rate: int) -> Measurement:
     plan = schedule(trace, clusters_of(testbed), load)
     with QueueModel(library) as model:
         return replay(
-            VerilatedQueue(testbed, model), testbed, trace, plan, load.blocks, Setting(mode, rate)
+            LoneQueue(testbed, model), testbed, trace, plan, load.blocks, Setting(mode, rate)
         ).measurement

@@ -10,7 +10,9 @@ from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo import experiment, table1
 from olaflab.papers.olaf.demo.experiment import Experiment
 from tests.lab.training.replay import small
-from tests.lab.training.replay.stand_in import StandIn
+from tests.lab.training.replay.lone_queue import in_cpp
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def steps() -> list[str]:
 @pytest.fixture(scope="module")
 def done(steps: list[str]) -> Experiment:
     testbed = small.testbed("nine-clusters")
-    return experiment.run(StandIn(testbed), testbed, experiment.in_turn(), steps.append)
+    return experiment.run(in_cpp(testbed), testbed, experiment.in_turn(), steps.append)
 
 
 def test_every_setting_is_replayed_in_every_run(done: Experiment, steps: list[str]) -> None:

@@ -1,15 +1,16 @@
-"""The Verilated queue alone as a Running target: what the two P4 blocks would say is said here."""
+"""A queue alone as a Running target, Verilated or in C++: what the two P4 blocks would say is said here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.settings import Ranges, of_all
+from olafctl.queue.software import build_software_queue
 from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Kind
-from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olaflab.queue.model import CYCLE_NS, AnyQueue, Sidecar
 from olafswitch.ports.attachment import Attachment
 
 _SOURCE = slice(26, 30)
@@ -27,20 +28,20 @@ class _Registers:
         self.configure, self.command = registers.configure, registers.command
 
     def elect(self, election_id: int | None) -> None:
-        pass  # nobody else is there
+        pass  # no other controller exists
 
     def settings(self) -> Ranges:
         return of_all(self._registers)
 
 
-class VerilatedQueue:
+class LoneQueue:
     """Each replay goes through one queue; register settings are made once, before."""
 
     devices: Sequence[Device] = ()
     attachments: Sequence[Attachment] = ()
 
-    def __init__(self, testbed: Testbed, model: QueueModel) -> None:
-        self._model = model
+    def __init__(self, testbed: Testbed, model: AnyQueue) -> None:
+        self.model = model
         self._port = testbed.parameter_servers[0].port
         self._workers = {worker.ip.packed: worker for worker in testbed.workers}
 
@@ -49,7 +50,7 @@ class VerilatedQueue:
 
     @property
     def queues(self) -> Mapping[str, Registers]:
-        return {"engine": _Registers(self._model.registers)}
+        return {"engine": _Registers(self.model.registers)}
 
     def alive(self) -> bool:
         return True
@@ -58,8 +59,8 @@ class VerilatedQueue:
         return ()
 
     def replay(self, frames: Iterator[TimedFrame]) -> Iterator[TimedFrame]:
-        self._model.registers.write("clear", 1)
-        origin = self._model.cycle + 1
+        self.model.registers.write("clear", 1)
+        origin = self.model.cycle + 1
         for timed in frames:
             worker = self._workers[timed.frame[_SOURCE]]
             cycle = origin + timed.time // CYCLE_NS
@@ -71,15 +72,20 @@ class VerilatedQueue:
                 member=worker.number,
                 worker=worker.replica,
             )
-            self._model.offer(sidecar, timed.frame, cycle)
-            self._model.run(cycle)
+            self.model.offer(sidecar, timed.frame, cycle)
+            self.model.run(cycle)
             yield from self._left(origin)
-        self._model.settle(10_000_000)
+        self.model.settle(10_000_000)
         yield from self._left(origin)
 
     def _left(self, origin: int) -> Iterator[TimedFrame]:
-        for departure in self._model.take():
+        for departure in self.model.take():
             yield TimedFrame((departure.last + 1 - origin) * CYCLE_NS, self._port, departure.frame)
 
 
 assert layouts.ETHERNET.size + layouts.IPV4.offset("src_addr") // 8 == _SOURCE.start
+
+
+def in_cpp(testbed: Testbed) -> LoneQueue:
+    """A new queue in C++ of the testbed's one engine."""
+    return LoneQueue(testbed, AnyQueue(build_software_queue(testbed.root.geometry)))

@@ -1,0 +1,120 @@
+"""iSwitch over engines on three machines, whose members lose 1 % of all datagrams: every sum is exact, and
+all members have the same bits."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+
+import numpy as np
+import pytest
+
+pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
+
+from olaf.rounds import Rounds
+from olaf.transport.udp import UdpPort
+
+from olafctl.membership.model import Host, default_mac
+from olafctl.targets import testbeds
+from olafctl.testbed.model import Testbed
+from olafctl.wire.layouts import BEAT_BYTES, ETHERNET
+from olaflab.daemon.machines import Lab, lab, why_not
+from olaflab.training.cosim.medium import address
+from olaflab.training.replicas import plan as plans
+from olaflab.training.replicas.live import Team
+from olaflab.training.replicas.lossy import LossyPort
+from olafswitch.ports.namespace import within
+from tests.machines.conftest import over_machines
+
+MEMBERS, VALUES, ROUNDS = 4, 3000, 100
+LOSS = 0.01
+PLAN = plans.Plan(
+    members=MEMBERS, results=500, values=VALUES, h=MEMBERS, staleness=3, loss=LOSS, kill=False, late=False,
+    levels=2, pace=0.004, seed=1, target="twin",
+)  # fmt: skip
+
+
+def written(made: Lab, *changes: tuple[str, str]) -> Testbed:
+    """The testbed of ``olaflab bench replica``: its root on m1, a rack on each of m2 and m3."""
+    text = over_machines(
+        plans.testbed(PLAN, "nic").text, "software", 3,
+        *((f"  - name: {name}\n", f"  - name: {name}\n    machine: m{place}\n")
+          for place, name in enumerate(("root", "tor1", "tor2"), 1)),
+        ("{numbers: 1-2, name: rack}", "{number: 1, name: rack1, transport: nic, path: cable1}\n"
+         "      - {number: 2, name: rack2, transport: nic, path: cable2}"),
+        ("name: ps, transport: nic}", "name: ps, transport: unix}"),
+        *((f"name: up{n}}}", f"name: up{n}, transport: nic, path: cable{n}}}") for n in (1, 2)),
+        *((f"root.rack{n}], rate: 10 Gb/s, delay: 1 us}}", f"root.rack{n}]}}") for n in (1, 2)),
+        *changes,
+    )  # fmt: skip
+    path = made.folder / f"{plans.NAME}.yaml"
+    path.write_text(text)
+    return testbeds.load(path)
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[tuple[Lab, Mapping[str, str]]]:
+    """Three machines, and the namespace of each member's host behind them."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with lab("m1", "m2", "m3") as racks:
+        for number in (1, 2):
+            racks.cable("m1", f"m{number + 1}", f"cable{number}")
+        bed = written(racks)
+        assert bed.root.address is not None
+        known = [(str(each.ip), each.mac) for each in bed.workers]
+        known.append((str(bed.root.address), default_mac(bed.root.address)))
+        ports = {port.number: port for port in bed.ports}
+        machine_of = {engine.name: engine.machine for engine in bed.engines}
+        yield (
+            racks,
+            {
+                each.name: racks.host(each, machine_of[ports[each.port].engine], ports[each.port].name, known)
+                for each in bed.workers
+            },
+        )
+
+
+@pytest.mark.slow
+def test_replicas_end_with_the_same_bits(made: tuple[Lab, Mapping[str, str]]) -> None:
+    racks, namespaces = made
+    bed = written(racks)
+    racks.olafctl("deploy", str(bed.source))
+    with Team(bed, PLAN, namespaces) as team:
+        outcome = team.run(300, print)
+    assert outcome.problems == []
+    assert {(end.version, end.sha256) for end in outcome.ends} == {(PLAN.results, outcome.ends[0].sha256)}
+    assert len(outcome.ends) == MEMBERS and sum(end.lost for end in outcome.ends) > 0
+
+
+@pytest.mark.slow
+def test_sums_of_rounds_are_exact(made: tuple[Lab, Mapping[str, str]]) -> None:
+    """Of whole numbers, which add up to the same bits in any order."""
+    racks, namespaces = made
+    bed = written(racks, ("mode: iswitch-async\n    threshold: 4\n", "mode: iswitch\n"))
+    racks.olafctl("deploy", "--force", str(bed.source))
+    given = np.random.default_rng(1).integers(-1000, 1000, (MEMBERS, ROUNDS, VALUES)).astype(np.float32)
+    exact = hashlib.sha256(given.sum(0).tobytes()).hexdigest()
+    with ExitStack() as stack, ThreadPoolExecutor(MEMBERS) as pool:
+        ports = [LossyPort(_port(namespaces[each.name], each), LOSS, each.number) for each in bed.workers]
+        members = [stack.enter_context(closing(_rounds(bed, port))) for port in ports]
+        digests = [*pool.map(_summed, members, given)]
+    assert digests == [exact] * MEMBERS
+    assert sum(port.lost for port in ports) > 0
+
+
+def _port(namespace: str, host: Host) -> UdpPort:
+    return within(namespace, lambda: UdpPort(address(host)))
+
+
+def _rounds(bed: Testbed, port: LossyPort) -> Rounds:
+    [cluster], server = bed.clusters, (str(bed.root.address), bed.udp_port)
+    peers = [address(each) for each in cluster.workers if address(each) != port.address]
+    mtu = bed.beats * BEAT_BYTES - ETHERNET.size
+    return Rounds(port, server, MEMBERS, segments=cluster.segments, mtu=mtu, epoch=cluster.epoch, peers=peers)
+
+
+def _summed(member: Rounds, vectors: np.ndarray) -> str:
+    for vector in vectors:
+        member.reduce(vector)
+    return hashlib.sha256(vectors.tobytes()).hexdigest()
