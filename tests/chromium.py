@@ -39,16 +39,14 @@ class Tab:
             raise RuntimeError(f"{method}: {answer['error']}")
         return dict(answer["result"])
 
+    def show_in(self, width: int, height: int = 800) -> None:
+        """Make the window so wide: below 600 pixels it is a phone's."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.ask("Emulation.setDeviceMetricsOverride", **size, mobile=width < 600)
+
     def open(self, page: str, width: int, height: int = 800) -> None:
-        """Show a page, as a phone does below 600 pixels, and wait until all of it is loaded."""
-        phone = width < 600
-        self.ask(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=phone,
-        )
+        """Show a page in such a window, and wait until all of it is loaded."""
+        self.show_in(width, height)
         self.events.clear()
         self.ask("Page.navigate", url=page)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):

@@ -1,10 +1,15 @@
 """For all tests."""
 
+import os
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+from olafctl.control.destroy import destroy
+from olafctl.control.store import Store, all_names, folder_of
 
 if find_spec("hypothesis"):  # an operator who runs the packet tests need not have it
     from hypothesis import settings
@@ -27,3 +32,13 @@ def hearing_signals() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state folder for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
+        yield Path(os.environ["OLAF_STATE"])
+        for name in all_names():
+            destroy(Store(folder_of(name)))

@@ -90,13 +90,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("section", ["", "engine", "clusters", "ports", "links", "hosts", "routes"])
 def test_each_key_of_a_testbed_is_described(section: str, tmp_path: Path) -> None:
     """The error for an unknown key names all keys of its section."""
-    wrong = "nobody_knows_this: 1"
+    wrong = "unknown_key: 1"
     text = {"": wrong, "engine": f"engine: {{{wrong}}}"}.get(section, f"{section}: [{{{wrong}}}]")
     file = tmp_path / "bed.yaml"
     file.write_text(f"engines: [{{name: one}}]\n{text}" if section == "links" else text)
     with pytest.raises(OlafError) as refused:
         testbeds.load(file)
-    (output,) = re.findall(r"nobody_knows_this: unknown key \(known here: (.*)\)", str(refused.value))
+    (output,) = re.findall(r"unknown_key: unknown key \(known here: (.*)\)", str(refused.value))
     page = (ROOT / "docs" / "testbeds.md").read_text(encoding="utf-8")
     assert [key for key in output.split(", ") if not re.search(rf"[`.{{ ]{key}[`:]", page)] == []
 

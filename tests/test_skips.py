@@ -18,6 +18,10 @@ def test_trains(number):
 def test_is_late():
     pass
 
+@pytest.mark.slow
+def test_takes_long():
+    pass
+
 def test_passes():
     pass
 """
@@ -46,10 +50,14 @@ def test_a_line_for_each_reason_and_a_record(suite: pytest.Pytester, record: Pat
     result = run(suite)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(
-        ["2 tests skipped: torch is not installed", "1 test skipped: the kernel has no netem"]
+        [
+            "2 tests skipped: torch*",
+            "1 test skipped: the kernel has no netem",
+            f"1 test skipped: {skips.LEFT}",
+        ]
     )
     names = [line.partition("::")[2] for line in record.read_text().splitlines()]
-    assert names == ["test_trains[1]", "test_trains[2]", "test_is_late"]
+    assert names == ["test_trains[1]", "test_trains[2]", "test_is_late", "test_takes_long"]
 
 
 def test_with_everything_installed_only_some_reasons_are_allowed(
@@ -60,3 +68,4 @@ def test_with_everything_installed_only_some_reasons_are_allowed(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*must not skip*: torch is not installed*", "*::test_trains?2?"])
     result.stdout.no_fnmatch_line("*must not skip*netem*")
+    result.assert_outcomes(passed=2, skipped=3)

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from olafctl.queue.verilate import build_adder
+from olafctl.queue.verilate import build_queue
 from olafctl.targets.engine.compile import pipeline_library
 from olafctl.targets.twin.target import TARGET
+from olafctl.wire.geometry import Geometry
 from olafswitch.errors import MissingTool, importing
 from olafswitch.p4.compiler import compile_program, compile_text
 from olafswitch.toolchain import cxx
 
 PROGRAM = Path(__file__).parent / "p4" / "programs" / "traffic.p4"
-DOORS = (lambda: build_adder(4), pipeline_library, lambda: compile_text(""))
+DOORS = (lambda: build_queue(Geometry()), pipeline_library, lambda: compile_text(""))
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 NOT_SOURCES = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__")
 OTHERS = ("protobuf", "grpcio", "ray")
@@ -188,7 +189,6 @@ def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     assert missing == set()
 
 
-@pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="takes a minute; make test-all runs it")
 def test_the_main_job_runs(installed: Installed) -> None:
     if not list((installed.folder / "environment").rglob("olaflab")):
         installed.install("olaflab")

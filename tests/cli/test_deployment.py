@@ -6,13 +6,11 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from olafctl.control.destroy import destroy
-from olafctl.control.store import Store, all_names, folder_of
+from olafctl.control.store import folder_of
 from olafctl.targets import processes
 from tests.cli.conftest import Run
 from tests.shells import shell_python
@@ -21,21 +19,25 @@ BED = Path(__file__).parents[1] / "packets" / "testbed.yaml"
 
 
 @pytest.fixture
-def deployed(run: Run, state: Path) -> Iterator[Run]:
-    """The packet tests' testbed, deployed from the command line."""
-    try:
-        ended = run("deploy", BED)
-        assert ended.code == 0
-        assert ended.out.startswith("packets: started, 91 changes programmed and verified in ")
-        steps = [line.split("  ")[-1] for line in ended.err.splitlines()]
-        assert steps[-1] == "programming tables and groups"
-        yield run
-    finally:
-        for name in all_names():
-            destroy(Store(folder_of(name)))
+def state(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OLAF_STATE", str(place))
+    monkeypatch.delenv("OLAF_DEBUG", raising=False)
+    return place
+
+
+@pytest.fixture
+def deployed(run: Run) -> Run:
+    """The packet tests' testbed, deployed from the command line, whatever the tests before left."""
+    assert run("deploy", BED).code == 0
+    return run
 
 
 def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
+    deployed("destroy")
+    ended = deployed("deploy", BED)
+    assert ended.code == 0
+    assert ended.out.startswith("packets: started, 91 changes programmed and verified in ")
+    assert ended.err.splitlines()[-1].split("  ")[-1] == "programming tables and groups"
     assert deployed("deploy", BED).out == "packets runs already; nothing changed\n"
     assert deployed("deploy", BED, "--dry-run").out == "packets runs already; nothing to change\n"
     shown = deployed("status", "--deployment", "packets")
@@ -62,20 +64,16 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
 
 
 def test_status_says_what_deploy_did_of_what_to_expect(run: Run, state: Path) -> None:
-    try:
-        done = run("deploy", BED, "--target", "software")
-        expected = [line for line in done.err.splitlines() if line.startswith(("expect at most", "limit: "))]
-        assert len(expected) > 2
-        shown = run("status").out.splitlines()
-        heading = next(at for at, line in enumerate(shown) if line.startswith("expected of this machine, as"))
-        assert [line.strip() for line in shown[heading + 1 :]][: len(expected)] == expected
-        again = json.loads(run("deploy", BED, "--target", "software", "--json").out)
-        assert json.loads(run("status", "--json").out)["expected"] == again["expected"] is not None
-        run("deploy", BED, "--target", "twin")
-        assert json.loads(run("status", "--json").out)["expected"] is None
-    finally:
-        for name in all_names():
-            destroy(Store(folder_of(name)))
+    done = run("deploy", BED, "--target", "software")
+    expected = [line for line in done.err.splitlines() if line.startswith(("expect at most", "limit: "))]
+    assert len(expected) > 2
+    shown = run("status").out.splitlines()
+    heading = next(at for at, line in enumerate(shown) if line.startswith("expected of this machine, as"))
+    assert [line.strip() for line in shown[heading + 1 :]][: len(expected)] == expected
+    again = json.loads(run("deploy", BED, "--target", "software", "--json").out)
+    assert json.loads(run("status", "--json").out)["expected"] == again["expected"] is not None
+    run("deploy", BED, "--target", "twin")
+    assert json.loads(run("status", "--json").out)["expected"] is None
 
 
 def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
@@ -92,10 +90,16 @@ def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
     )
     assert json.loads(deployed("build", path, "--json").out)["fresh"] is False
     path.write_text(BED.read_text().replace("number: 5", "number: 6"))
-    assert deployed("deploy", path, "--dry-run").out.startswith("~ the processes start again")
+    ports = "- port 5 (veth uplink)\n+ port 6 (veth uplink)\n"
+    assert deployed("deploy", path, "--dry-run").out.startswith(ports)
 
 
-def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path: Path) -> None:
+def test_the_packet_tests_against_it_with_a_junit_report(
+    deployed: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state folder may be given from here."""
+    monkeypatch.chdir(state.parent)
+    monkeypatch.setenv("OLAF_STATE", state.name)
     report = tmp_path / "report.xml"
     ended = deployed("test", "-k", "test_multicast", "--junit", report)
     assert ended.code == 0
@@ -116,14 +120,6 @@ def test_the_packet_tests_against_it_with_a_junit_report(deployed: Run, tmp_path
         2,
         "error: no_such_test: no packet test matches (see olafctl test -v)\n",
     )
-
-
-def test_the_packet_tests_find_a_state_folder_given_from_here(
-    deployed: Run, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(state.parent)
-    monkeypatch.setenv("OLAF_STATE", state.name)
-    assert deployed("test", "-k", "test_multicast").code == 0
 
 
 def test_the_packet_tests_as_json(deployed: Run) -> None:

@@ -13,9 +13,7 @@ from tests.cli.conftest import Ended
 from tests.packets import mixed
 
 NAMES = sorted(path.stem for path in (paths.sources() / "testbeds").glob("*.yaml"))
-QUICK = ("iswitch-rack", "lander", "laptop")
-"""Testbeds whose engines compile within seconds; the others together take five minutes."""
-slow = pytest.mark.skipif("OLAF_TEST_ALL" not in os.environ, reason="compiles for minutes: make test-all")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -33,14 +31,11 @@ def olafctl(place: Path, *arguments: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [slow]) for name in NAMES]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_testbed_deploys_and_passes_the_packet_tests(name: str, place: Path) -> None:
     deploys_and_passes(name, name, place)
 
 
-@slow
 @pytest.mark.parametrize("seed", range(3, 7))
 def test_a_testbed_of_mixed_modes_passes_the_packet_tests(seed: int, place: Path, tmp_path: Path) -> None:
     file = tmp_path / "mixed.yaml"

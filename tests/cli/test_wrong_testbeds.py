@@ -6,16 +6,15 @@ import pytest
 
 from olafctl import paths
 from tests.cli.conftest import Run
-from tests.testbed import wrong_places, wrong_testbeds
-from tests.testbed.wrong_testbeds import RIGHT, Wrong
+from tests.testbed.wrong_testbeds import TABLE, Wrong
 
 
-@pytest.mark.parametrize("wrong", [*wrong_testbeds.TABLE, *wrong_places.TABLE], ids=lambda wrong: wrong.name)
+@pytest.mark.parametrize("wrong", TABLE, ids=lambda wrong: wrong.name)
 def test_deploy_says_one_line_per_problem_and_starts_nothing(
     wrong: Wrong, run: Run, state: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "wrong.yaml"
-    path.write_text(RIGHT.replace(wrong.old, wrong.new))
+    path.write_text(wrong.text)
     ended = run("deploy", path)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [f"error: {path}:{line}" for line in wrong.errors]

@@ -4,9 +4,10 @@ In the suite, small testbeds are deployed for the session on every target whose 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,16 +24,25 @@ TARGETS = registry.names()
 MIXED = [int(seed) for seed in os.environ.get("OLAF_MIXED", "1,2").split(",")]
 """Seeds of the testbeds of all modes that are deployed, too."""
 BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "software") for seed in MIXED]
-SLOW = {"opennic-sim": "OLAF_BOX"}
-"""Targets that take some minutes, and what must be set for the suite to test them."""
 CARDS = ("opennic", "opennic-sim")
 """Targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
+SLOW = {
+    *(("testbed", "opennic-sim"), ("mixed-2", "software")),
+    *(("two-engines", "software"), ("three-engines", "twin")),
+}
+"""Beds that take some minutes, or say little more than others do."""
+
+
+def _params(beds: Iterable[tuple[str, str]]) -> list[Any]:
+    if NAMED:
+        return ["deployed"]
+    return [pytest.param(bed, marks=pytest.mark.slow if bed in SLOW else ()) for bed in beds]
 
 
 @pytest.fixture(
     scope="session",
-    params=["deployed"] if NAMED else BEDS,
+    params=_params(BEDS),
     ids=lambda given: given if NAMED else given[given[0] == "testbed"],
 )
 def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
@@ -60,9 +70,7 @@ def live(session: Live) -> Iterator[Live]:
 
 @pytest.fixture(
     scope="session",
-    params=["deployed"]
-    if NAMED
-    else [(bed, target) for target in TARGETS if target not in CARDS for bed in SEVERAL],
+    params=_params((bed, target) for target in TARGETS if target not in CARDS for bed in SEVERAL),
     ids=lambda given: given if NAMED else "-".join(given),
 )
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
@@ -87,8 +95,6 @@ def tree(tree_session: Live) -> Iterator[Live]:
 
 @contextmanager
 def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterator[Store]:
-    if (variable := SLOW.get(target, "")) and variable not in os.environ:
-        pytest.skip(f"the target {target} takes some minutes (make test-all)")
     missing = registry.get(target).missing()
     if missing:
         pytest.skip(f"the target {target} needs {', '.join(missing)}")
@@ -135,6 +141,6 @@ def _undisturbed(session: Live) -> Iterator[Live]:
 
 def needs(live: Live, *, clusters: int = 1, workers: int = 1, slots: int = 1, merging: bool = True) -> None:
     """Skip a test when the deployed testbed is too small for it."""
-    if live.testbed.root.slots < slots:
+    if slots > 1 and live.slots < slots:
         pytest.skip(f"needs {slots} slots")
     live.cluster(workers, clusters - 1, merging=merging)

@@ -114,6 +114,13 @@ class Live:
         assert self.testbed.engine_host is not None
         return self.testbed.engine_host
 
+    @property
+    def slots(self) -> int:
+        """Of the only queue. Skips the test where shards have a part each."""
+        if self.testbed.shards > 1:
+            pytest.skip("is about the slots of one queue, and the engine has shards")
+        return self.testbed.root.slots
+
     def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
         """A cluster of mode iswitch. Skips the test when none has that size, or several engines share
         in its rounds."""

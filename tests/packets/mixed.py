@@ -8,7 +8,8 @@ _INDICES = 8
 
 
 def testbed(seed: int) -> str:
-    """A testbed of one engine, with two clusters of mode olaf, one of fifo and one that sums, or more."""
+    """A testbed of one engine, of even seeds in two shards, with two clusters of mode olaf, one of fifo and
+    one that sums, or more."""
     pick = random.Random(seed)
     modes = [Mode.OLAF, Mode.OLAF, Mode.FIFO, pick.choice([Mode.ISWITCH, Mode.ISWITCH_ASYNC])]
     modes += pick.choices([*Mode, Mode.OLAF], k=pick.randint(0, 3))
@@ -17,7 +18,7 @@ def testbed(seed: int) -> str:
     lines = [
         f"name: mixed-{seed}",
         f"engine: {{indices: {_INDICES}, slots: {pick.choice([2, 4, 8])}, beats: 22, address: 10.0.0.250,"
-        f" mode: {pick.choice([Mode.OLAF, Mode.FIFO])}}}",
+        f" mode: {pick.choice([Mode.OLAF, Mode.FIFO])}, shards: {2 - seed % 2}}}",
         "ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]",
         "parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]",
         "clusters:",

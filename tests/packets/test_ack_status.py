@@ -26,7 +26,7 @@ def status_after(live: Live, clusters: int) -> Got:
 
 def test_an_ack_carries_waiting_updates_and_free_slots(live: Live) -> None:
     """The ACK delivers Q_n and Q_max."""
-    slots = live.testbed.root.slots
+    slots = live.slots
     waiting = min(len([cluster for cluster in live.merging if cluster.workers]), slots)
     needs(live)
     assert status_after(live, 0).status.occupancy == 0
@@ -53,7 +53,7 @@ def test_a_cluster_that_is_silent_for_the_window_is_not_active(live: Live) -> No
 
 def test_flags_say_full_and_congested(live: Live) -> None:
     """FULL when every slot is taken, CONGESTED when more clusters are active than there are slots."""
-    slots = live.testbed.root.slots
+    slots = live.slots
     needs(live, clusters=slots + 1)
     with live.settings(active_window=LONG):
         got = status_after(live, slots + 1)

@@ -15,7 +15,7 @@ PACED = 8_000_000
 def test_fifo_appends_every_update_and_drops_when_full(live: Live) -> None:
     """It neither merges nor replaces: what fits leaves unchanged in order, the rest is dropped."""
     needs(live, workers=2)
-    slots = live.testbed.root.slots
+    slots = live.slots
     workers = live.cluster(2).workers[:2]
     sent = [
         (workers[nth % 2], update(live, workers[nth % 2], gradient(nth), seq=nth)) for nth in range(slots + 3)

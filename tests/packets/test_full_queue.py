@@ -9,7 +9,7 @@ from tests.packets.live import Live
 
 def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> None:
     """The queue only drops an incoming update if it is full and holds no update of the same cluster."""
-    slots = live.testbed.root.slots
+    slots = live.slots
     needs(live, clusters=slots + 1)
     workers = [live.cluster(1, nth).workers[0] for nth in range(slots + 1)]
     sent = [(worker, update(live, worker, gradient(nth))) for nth, worker in enumerate(workers)]
@@ -22,7 +22,7 @@ def test_a_full_queue_drops_an_update_of_a_cluster_without_one(live: Live) -> No
 
 def test_a_full_queue_still_merges_and_replaces(live: Live) -> None:
     """When the queue is full, Olaf does not immediately drop: of a cluster that waits it aggregates."""
-    slots = live.testbed.root.slots
+    slots = live.slots
     needs(live, clusters=slots, workers=2)
     clusters = [live.cluster(2, nth) for nth in range(slots)]
     with live.counting() as counted, live.held():
@@ -40,7 +40,7 @@ def test_a_full_queue_still_merges_and_replaces(live: Live) -> None:
 
 def test_a_congested_queue_never_holds_up_other_traffic(live: Live) -> None:
     """A full queue drops or merges, it never back-pressures the wire."""
-    slots = live.testbed.root.slots
+    slots = live.slots
     needs(live, clusters=slots + 1)
     workers = [live.cluster(1, nth).workers[0] for nth in range(slots + 1)]
     with live.held():

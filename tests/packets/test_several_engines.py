@@ -135,7 +135,7 @@ def test_an_ack_carries_the_tightest_queues_status(tree: Live) -> None:
     """Of several engines' queues the one with the fewest slots for each active cluster counts."""
     topology = Topology(tree.testbed)
     found = group(tree)
-    slots = {engine.name: engine.slots for engine in tree.testbed.engines}
+    slots = {each.name: each.slots // tree.testbed.shards_of(each) for each in tree.testbed.engines}
     with tree.settings(*tree.queues, active_window=LONG):
         for worker in (*found.pair, *found.others):
             tree.exchange((worker, update(tree, worker, gradient(worker.number))))

@@ -14,6 +14,8 @@ RECORD = "OLAF_SKIPPED_TO"
 """Names a file for what was skipped, a test or file to a line, so that another run can take just these."""
 STRICT = "OLAF_TEST_ALL"
 """Set where everything is installed: a skip for a reason that is not allowed fails the run."""
+LEFT = "takes long: make test-all"
+"""Why a test with the marker ``slow`` skips elsewhere."""
 ALLOWED = {
     "the reference compiler and switch, which no registry has": r"p4c-bm2-ss|simple_switch_grpc",
     "players' engines, which bring gigabytes of CUDA or a trainer's stack": r"^needs (vLLM|TRL)\b",
@@ -24,14 +26,25 @@ ALLOWED = {
         r"^a small disk cannot be mounted"
     ),
     "a test of every shape of testbed, transport and target, where it has nothing to say of one": (
-        r"^needs ((\d+|a|two) (clusters?|testbed|slots?|model)|members)\b|^is about one queue,|"
-        r"^at a UNIX socket only|^this target has virtual time$"
+        r"^needs ((\d+|a|two) (clusters?|testbed|slots?|model)|members)\b|^this target has virtual time$|"
+        r"^is about (the slots of )?one queue,|^at a UNIX socket only"
     ),
 }
 """Why a test may skip although everything is installed, and the reasons that say so.
 
 Nothing that pip or apt-get brings belongs here, nor root's rights: ``make test-all`` asks for all of these.
 """
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"slow: {LEFT}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if STRICT not in os.environ:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason=LEFT))
 
 
 def _by_reason(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:

@@ -32,14 +32,6 @@ def departures(result: Run) -> list[tuple[int, int, int]]:
     return [(gone.cluster, gone.arrival, gone.time) for gone in result.departures]
 
 
-def test_an_update_that_finds_the_engine_empty_departs_at_once() -> None:
-    assert departures(run(system(), (5, 0))) == [(0, 5, 5)]
-
-
-def test_departures_are_a_service_apart() -> None:
-    assert departures(run(system(), (0, 0), (1, 1), (2, 2))) == [(0, 0, 0), (1, 1, 10), (2, 2, 20)]
-
-
 def test_a_newer_update_keeps_the_place_of_the_one_it_joins() -> None:
     result = run(system(), (0, 0), (1, 1), (2, 2), (3, 1))
     assert departures(result) == [(0, 0, 0), (1, 3, 10), (2, 2, 20)]
