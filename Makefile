@@ -12,7 +12,7 @@ APART := .venv-apart
 DEBIAN := iverilog protobuf-compiler etcd-server tshark iperf3 tcl openssl iproute2 ethtool valgrind chromium
 PYTEST := python -m pytest -n 2 --dist worksteal
 PYTEST_SDK := $(PYTEST) -p skips
-EVERYTHING := OLAF_TEST_ALL=yes OLAF_BOX=yes OLAF_SYNTHESIS=yes OLAF_SHOTS=$(CURDIR)/build/shots \
+EVERYTHING := OLAF_TEST_ALL=yes OLAF_SHOTS=$(CURDIR)/build/shots \
 	OLAF_FINSY_PYTHON=$(CURDIR)/$(APART)/bin/python PATH=$$PATH:$(CURDIR)/$(APART)/bin
 
 # Tests start Python hundreds of times, and each one reads what the first one compiled.
@@ -105,7 +105,7 @@ $(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pypro
 $(ALL)/.made: setup.cfg switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[train,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[train,atari,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q --no-compile -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)
