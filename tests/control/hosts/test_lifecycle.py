@@ -125,7 +125,7 @@ def test_after_a_kill_amid_a_deploy_nothing_or_all_is_there(
     """From its 10th call on ``ip`` makes the hosts, from the 18th on with their interfaces."""
     folder = folder_of("lab")
     killed_while_ip_works(held, tmp_path, "deploy", "--hosts", str(bed))
-    assert [each for each in processes.of(folder) if each.name() == "sleep"]
+    assert [each for each in processes.of(folder) if each.name() in ("ip", "sleep")]
     if held == 18:
         bring_up("lab")
         assert healthy(status(Store(folder)))
