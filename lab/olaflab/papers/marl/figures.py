@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from olafctl import plotting
 from olaflab.papers.curves import ends
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section
+from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table
 from olaflab.papers.marl import figure8, figure14, misses, profiles, rewards, trainings
 from olaflab.papers.measured import Row, measured, table
 from olaflab.papers.runs import Runs
+from olaflab.papers.summary import estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -29,17 +31,16 @@ _NAVIGATION, _HUNT, _LEARNING = (
 _DRAWN = ("uniform", "n=16, ref=64", "n=64, ref=16")
 _REWARDS: Mapping[str, tuple[str, rewards.Case, Sequence[str], int]] = {
     "fig10": (_NAVIGATION, rewards.Case("spread", 3, 1_000), rewards.IN_RUNS, 5),
-    "fig10-longer": (_NAVIGATION, rewards.Case("spread", 3, 2_000), (*_DRAWN, "PER"), 5),
-    "fig10-6": (_NAVIGATION, rewards.Case("spread", 6, 504), _DRAWN, 5),
-    "fig10-12": (_NAVIGATION, rewards.Case("spread", 12, 504), _DRAWN, 5),
-    "fig10-hunt": (_HUNT, rewards.Case("hunt", 3, 5_000), rewards.IN_RUNS, 3),
+    "fig10-whole": (_NAVIGATION, rewards.Case("spread", 3, rewards.PAPER), (*_DRAWN, "PER"), 5),
+    "fig10-6": (_NAVIGATION, rewards.Case("spread", 6, 4_000), _DRAWN, 5),
+    "fig10-12": (_NAVIGATION, rewards.Case("spread", 12, 1_000), _DRAWN, 5),
+    "fig10-hunt": (_HUNT, rewards.Case("hunt", 3, 15_000), (*_DRAWN, "PER"), 5),
     "fig10-prey": (_LEARNING, rewards.Case("tag", 3, 1_000), rewards.IN_RUNS, 5),
     "fig11": (_NAVIGATION, rewards.Case("spread", 3, 1_000), rewards.BY_PRIORITY, 5),
-    "fig11-hunt": (_HUNT, rewards.Case("hunt", 3, 5_000), rewards.BY_PRIORITY, 3),
     "fig11-prey": (_LEARNING, rewards.Case("tag", 3, 1_000), rewards.BY_PRIORITY, 5),
 }
 """Title, game and usual length, ways to draw, and usual seeds."""
-_PICTURED = ("fig10-longer", "fig10-hunt", "fig11-hunt")
+_PICTURED = ("fig10-whole", "fig10-hunt")
 
 
 def _agents(row: Row) -> str:
@@ -97,10 +98,29 @@ def _trainings(effort: Effort) -> Iterator[Any]:
 
 def _drawn(points: Points, drawing: "Drawing") -> None:
     made = [rewards.Reward(**row) for row in points["rows"]]
+    if made[0].episodes == rewards.PAPER:
+        _learnt(made, drawing)
+        return
     found = {way: np.array([each.last for each in made if each.way == way]) for way in rewards.WAYS}
     ends(
         drawing, {way: found[way] for way in found if len(found[way])}, "uniform", "mean return, last quarter"
     )
+
+
+def _learnt(made: Sequence[rewards.Reward], drawing: "Drawing") -> None:
+    """Each way's curve with its 95 % interval, but for the first parts, which would hide the others."""
+    axes = drawing.subplots(1, 1)
+    for number, way in enumerate(dict.fromkeys(each.way for each in made)):
+        curves = np.array([each.curve for each in made if each.way == way])
+        along = np.linspace(0, made[0].episodes, curves.shape[1] + 1)[1:]
+        found = [estimate(part) for part in curves.T]
+        mean, half = (np.array([getattr(each, name) for each in found]) for name in ("mean", "interval"))
+        colour = plotting.COLOURS[number]
+        axes.plot(along[2:], mean[2:], plotting.LINES[number], color=colour, label=way)
+        axes.fill_between(along[2:], (mean - half)[2:], (mean + half)[2:], color=colour, alpha=0.12, lw=0)
+    axes.set(xlabel="episode", ylabel="mean return")
+    axes.grid(alpha=0.3)
+    axes.legend()
 
 
 def _rewards(case: rewards.Case, ways: Sequence[str], seeds: int, effort: Effort) -> Points:
@@ -117,4 +137,9 @@ def _of_rewards(title: str, points: Points) -> Section:
     episodes, seeds = made[0].episodes, len({each.seed for each in made})
     title += f": {episodes} episodes ({episodes / rewards.PAPER:.1%} of the paper's), {seeds} seeds"
     rows = [dict(zip(heads, line, strict=True)) for line in rewards.summary(made)]
-    return Section({"rows": table(title, {head: f"{{{head}}}" for head in heads}, rows)})
+    tables = {"rows": table(title, {head: f"{{{head}}}" for head in heads}, rows)}
+    if episodes == rewards.PAPER:
+        others = [way for way in dict.fromkeys(each.way for each in made) if way != "uniform"]
+        lines = [list(line) for line in rewards.by_length(made)]
+        tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], lines)
+    return Section(tables)

@@ -5,7 +5,7 @@ are the controls: where rewards hold with these too, they prove nothing about ru
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,8 @@ BY_PRIORITY = ("uniform", "PER", "IP")
 """Figure 11's."""
 _SHARE = 0.25
 """Share of the episodes, the last, whose mean return is a training's reward."""
+PARTS = 60
+"""Means of which a training's curve is made."""
 _WORLDS, _DRAWS = 4, 20
 
 
@@ -62,6 +64,8 @@ class Reward:
     """Mean return of the last quarter."""
     effective: float
     """Independent rows that a batch is worth, by what is observed, at the end; the mean over draws."""
+    curve: Sequence[float] = field(default=())
+    """Mean return of each of ``PARTS`` equal parts of the episodes; none in points of older trainings."""
 
 
 def rewards(case: Case, ways: Sequence[str], seeds: int, runs: Runs[Reward]) -> Iterator[Reward]:
@@ -90,7 +94,22 @@ def trained(case: Case, way: str, seed: int) -> Reward:
         worth.append(effective_rows(batch_rows["obs"], draw.runs, draw.weights()))
     means = returns[:part].mean(), returns[-part:].mean(), np.mean(worth)
     first, last, effective = (round(float(each), 2) for each in means)
-    return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective)
+    curve = [round(float(each.mean()), 2) for each in np.array_split(returns, PARTS) if len(each)]
+    return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective, curve)
+
+
+def by_length(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
+    """Episodes, uniform's return, and each way's difference from it, had the trainings ended then.
+
+    As at their end, a return is the mean of the last quarter of the episodes until then, and differences are
+    taken seed by seed.
+    """
+    curves = {way: np.array([each.curve for each in made if each.way == way]) for way in WAYS}
+    for parts in (PARTS // 15, PARTS * 2 // 15, PARTS // 3, PARTS * 2 // 3, PARTS):
+        last = slice(parts - round(parts * _SHARE), parts)
+        ends = {way: curve[:, last].mean(axis=1) for way, curve in curves.items() if len(curve)}
+        away = [str(estimate(ends[way] - ends["uniform"])) for way in ends if way != "uniform"]
+        yield f"{made[0].episodes * parts // PARTS}", str(estimate(ends["uniform"])), *away
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
