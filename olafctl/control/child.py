@@ -1,15 +1,27 @@
 """A child program that is interrupted, not killed, when its parent ends: it may have settings to restore."""
 
-import ctypes
+import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 _TIMEOUT_SECONDS = 30.0
-_PR_SET_PDEATHSIG = 1
+_STARTER = """
+import ctypes, os, signal, sys
+for each in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(each, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(1, int(signal.SIGINT))
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(130)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+"""Becomes the program, which can be interrupted even where its parent, in a shell's background, cannot, and
+which the kernel interrupts (PR_SET_PDEATHSIG) when its parent is killed. Python code between fork and exec
+would spare this process, but is not safe beside threads: gRPC's aborts there.
+"""
 
 
 def run(
@@ -21,11 +33,8 @@ def run(
 ) -> int:
     """Run ``line`` to its end, its standard output going to ``output``; returns its code."""
     # In a group of its own: what interrupts us from the keyboard must not reach it twice.
-    with _interruptible():
-        child = subprocess.Popen(
-            line, cwd=folder, env=environment, stdout=output, process_group=0, preexec_fn=_end_with_parent
-        )
-    with child:
+    starter = [sys.executable, "-I", "-c", _STARTER, str(os.getpid()), *line]
+    with subprocess.Popen(starter, cwd=folder, env=environment, stdout=output, process_group=0) as child:
         try:
             return child.wait()
         except BaseException:
@@ -35,23 +44,3 @@ def run(
             except subprocess.TimeoutExpired:
                 child.kill()
             raise
-
-
-def _end_with_parent() -> None:
-    """In the child: be interrupted when the parent dies, also when it is killed and cannot say so."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """What is started inside can be interrupted, even if we, in a shell's background, cannot."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        yield
-        return
-    # A handler, unlike SIG_IGN, ends with the exec.
-    signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -26,6 +26,19 @@ from olafctl.control import child
 main.olafctl.main = lambda *words, **options: child.run([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 main.main()
 """
+BESIDE_GRPC = """
+from concurrent.futures import ThreadPoolExecutor
+import grpc
+from olafctl.control import child
+server = grpc.server(ThreadPoolExecutor(1))
+port = server.add_insecure_port("127.0.0.1:0")
+server.start()
+for number in range(30):
+    channels = [grpc.insecure_channel(f"127.0.0.1:{port}", [("own", each)]) for each in range(4)]
+    for channel in channels:
+        assert channel.unary_unary("/no/call").future(b"").code() is grpc.StatusCode.UNIMPLEMENTED
+    print(child.run(["true"]), end=" ", flush=True)
+"""
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -54,6 +67,12 @@ def test_it_is_interrupted_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 def test_its_code_is_returned() -> None:
     assert child.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
+
+
+def test_it_starts_beside_the_threads_of_grpc() -> None:
+    """They have ended one child in twenty before it began."""
+    found = subprocess.run([sys.executable, "-c", BESIDE_GRPC], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["0"] * 30
 
 
 def test_it_ends_though_we_were_started_deaf_to_interrupts(tmp_path: Path) -> None:

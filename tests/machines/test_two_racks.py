@@ -57,7 +57,8 @@ def test_packets_pass_as_in_one_machine(running: Lab) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_tree_of_four_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", ["software", "twin"])
+def test_a_tree_of_four_machines(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With an engine each, from the desk, which has none."""
     monkeypatch.delenv("OLAF_TEST_ALL")  # an operator may skip what a testbed has nothing for
     if reason := why_not():
@@ -65,7 +66,7 @@ def test_a_tree_of_four_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     with lab("m1", "m2", "m3", "m4") as made:
         for number, above in ((1, "m3"), (2, "m3"), (3, "m4")):
             made.cable(f"m{number}", above, f"cable{number}")
-        (made.folder / "multi-hop.yaml").write_text(multi_hop("software"))
+        (made.folder / "multi-hop.yaml").write_text(multi_hop(target))
         made.olafctl("deploy", str(made.folder / "multi-hop.yaml"))
         capture(made, ("ps", "s1-1", "s2-11"))
         assert " passed" in made.olafctl("test")
