@@ -140,6 +140,7 @@ def _of_rewards(title: str, points: Points) -> Section:
     tables = {"rows": table(title, {head: f"{{{head}}}" for head in heads}, rows)}
     if episodes == rewards.PAPER:
         others = [way for way in dict.fromkeys(each.way for each in made) if way != "uniform"]
-        lines = [list(line) for line in rewards.by_length(made)]
-        tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], lines)
+        tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], [*rewards.by_length(made)])
+        heads = ("episodes of uniform", "its return", *others)
+        tables["reached"] = Table("episodes to the same return", heads, [*rewards.reached(made)])
     return Section(tables)

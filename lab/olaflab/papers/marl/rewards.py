@@ -98,6 +98,23 @@ def trained(case: Case, way: str, seed: int) -> Reward:
     return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective, curve)
 
 
+def reached(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
+    """Episodes of uniform, its return then, and after how many each way's return is that high, to a part.
+
+    Returns are means over seeds of one part.
+    """
+    size = made[0].episodes // PARTS
+    means = {way: [each.curve for each in made if each.way == way] for way in WAYS}
+    curves = {way: np.mean(found, axis=0) for way, found in means.items() if found}
+    for parts in (PARTS // 6, PARTS // 3, PARTS * 2 // 3):
+        aim = curves["uniform"][parts - 1]
+        others = [curve for way, curve in curves.items() if way != "uniform"]
+        ends = [
+            f"{size * (int(np.argmax(each >= aim)) + 1)}" if each.max() >= aim else "–" for each in others
+        ]
+        yield f"{size * parts}", f"{aim:.1f}", *ends
+
+
 def by_length(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
     """Episodes, uniform's return, and each way's difference from it, had the trainings ended then.
 
