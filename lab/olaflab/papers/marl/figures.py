@@ -141,6 +141,9 @@ def _of_rewards(title: str, points: Points) -> Section:
     if episodes == rewards.PAPER:
         others = [way for way in dict.fromkeys(each.way for each in made) if way != "uniform"]
         tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], [*rewards.by_length(made)])
-        heads = ("episodes of uniform", "its return", *others)
-        tables["reached"] = Table("episodes to the same return", heads, [*rewards.reached(made)])
+        tables["reached"] = Table(
+            "episodes to the same return",
+            ["episodes of uniform", "its return", *others],
+            [*rewards.reached(made)],
+        )
     return Section(tables)
