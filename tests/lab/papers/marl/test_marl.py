@@ -97,14 +97,14 @@ def test_a_reduced_training_repeats_from_its_seed() -> None:
 def test_a_training_that_was_made_is_not_repeated(tmp_path: Path) -> None:
     runs, made = Runs(Reward, tmp_path / "marl", quietly), list[str]()
     for way in IN_RUNS:
-        settings = {"game": "hunt", "agents": 3, "episodes": 80, "way": way}
+        settings = {"game": "tag", "agents": 3, "episodes": 80, "way": way}
         if way != "uniform, 48 rows":
-            reward = Reward("hunt", 3, 80, way, 1, 1.0, 2.0, 3.0)
-            runs.of(f"hunt-3-{way}", 1, settings, lambda reward=reward: reward)  # type: ignore[misc]
-    one = {each.name: each for each in figures.figures()}["fig10-hunt"]
+            reward = Reward("tag", 3, 80, way, 1, 1.0, 2.0, 3.0)
+            runs.of(f"tag-3-{way}", 1, settings, lambda reward=reward: reward)  # type: ignore[misc]
+    one = {each.name: each for each in figures.figures()}["fig10-prey"]
     points = one.run(Effort(made.append, 1, 80 / 60_000, tmp_path))
     assert [each["way"] for each in points["rows"]] == list(IN_RUNS)
-    assert made == ["hunt-3-uniform, 48 rows, seed 1"]
+    assert made == ["tag-3-uniform, 48 rows, seed 1"]
 
 
 def test_prey_of_the_environment_flee_the_nearest_predator() -> None:
