@@ -41,9 +41,10 @@ def test_what_is_committed_is_of_figures_that_exist(paper: str) -> None:
     assert {name for name in points if known[name].draw is not None} <= pictured
 
 
-def test_a_committed_training_repeats_its_section_and_picture() -> None:
+@pytest.mark.parametrize(("paper", "figure"), [("olaf", "fig7-twin"), ("marl", "fig10-whole")])
+def test_a_committed_training_repeats_its_section_and_picture(paper: str, figure: str) -> None:
     """Without torch, which no training is needed for here."""
-    kept, one = shelf.Kept(DOCS, "olaf"), shelf.figures("olaf")["fig7-twin"]
+    kept, one = shelf.Kept(DOCS, paper), shelf.figures(paper)[figure]
     points = kept.points()[one.name]
     assert archive.as_json(one.section(points)) == archive.as_json(kept.sections()[one.name])
     assert one.draw is not None

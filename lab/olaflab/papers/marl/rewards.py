@@ -98,7 +98,7 @@ def trained(case: Case, way: str, seed: int) -> Reward:
     return Reward(case.game, case.agents, case.episodes, way, seed, first, last, effective, curve)
 
 
-def reached(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
+def reached(made: Sequence[Reward]) -> Iterator[list[str]]:
     """Episodes of uniform, its return then, and after how many each way's return is that high, to a part.
 
     Returns are means over seeds of one part.
@@ -112,10 +112,10 @@ def reached(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
         ends = [
             f"{size * (int(np.argmax(each >= aim)) + 1)}" if each.max() >= aim else "–" for each in others
         ]
-        yield f"{size * parts}", f"{aim:.1f}", *ends
+        yield [f"{size * parts}", f"{aim:.1f}", *ends]
 
 
-def by_length(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
+def by_length(made: Sequence[Reward]) -> Iterator[list[str]]:
     """Episodes, uniform's return, and each way's difference from it, had the trainings ended then.
 
     As at their end, a return is the mean of the last quarter of the episodes until then, and differences are
@@ -126,7 +126,7 @@ def by_length(made: Sequence[Reward]) -> Iterator[tuple[str, ...]]:
         last = slice(parts - round(parts * _SHARE), parts)
         ends = {way: curve[:, last].mean(axis=1) for way, curve in curves.items() if len(curve)}
         away = [str(estimate(ends[way] - ends["uniform"])) for way in ends if way != "uniform"]
-        yield f"{made[0].episodes * parts // PARTS}", str(estimate(ends["uniform"])), *away
+        yield [f"{made[0].episodes * parts // PARTS}", str(estimate(ends["uniform"])), *away]
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:

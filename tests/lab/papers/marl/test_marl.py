@@ -15,7 +15,7 @@ from olaflab.papers.marl.examples import example
 from olaflab.papers.marl.figure14 import Mapped, reorganised
 from olaflab.papers.marl.profiles import profiles
 from olaflab.papers.marl.relayed import keep
-from olaflab.papers.marl.rewards import IN_RUNS, WAYS, Case, Reward, summary, trained
+from olaflab.papers.marl.rewards import IN_RUNS, PARTS, WAYS, Case, Reward, summary, trained
 from olaflab.papers.marl.stacks import Arrays, Game, Lists, filled
 from olaflab.papers.marl.trainings import Workload, trainings
 from olaflab.papers.runs import Runs
@@ -92,6 +92,8 @@ def test_a_reduced_training_repeats_from_its_seed() -> None:
     """Within 1 %: processors round sums differently, and after 1,000 episodes returns are 7 % apart."""
     found = trained(Case("spread", 3, 320), "uniform, 48 rows", 1)
     assert [found.first, found.last] == pytest.approx([-237.82, -272.03], rel=0.01)
+    # Of 80 returns the first 20 parts have two each, so the first quarter is ten of them.
+    assert len(found.curve) == PARTS and found.first == pytest.approx(np.mean(found.curve[:10]), abs=0.01)
 
 
 def test_a_training_that_was_made_is_not_repeated(tmp_path: Path) -> None:
