@@ -68,7 +68,7 @@ class Effort:
     seeds: int | None = None
     """Seeds or repetitions; None is the figure's own number."""
     length: float | None = None
-    """Length of a training, as a share of the paper's; None is the figure's own."""
+    """Length of a training, as a share of the whole one; None is the figure's own."""
     folder: Path = Path("figures")
     """Finished parts of long runs, so that an interrupted one goes on."""
     kept: Mapping[str, Points] = field(default_factory=dict)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olaflab.papers.artos import atari, figure16, readings, sleeping, table3, tables, transfer, two
+from olaflab.papers.artos import atari, breakout, figure16, readings, sleeping, table3, tables, transfer, two
 from olaflab.papers.figure import Cost, Effort, Figure, Points
 from olaflab.papers.measured import Row, estimated, measured
+from olaflab.papers.summary import trained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -78,6 +79,7 @@ def figures() -> Iterator[Figure]:
         "game": "{game}", "random actions, s": "{emulated:.2f}", "the network's, s": "{played:.2f}",
         "paper, s": "{paper:.2f}", "learning, s": "{learnt:.2f}",
     })  # fmt: skip
+    yield trained("fig12", "Figure 12 in small: PPO on Breakout", breakout.train, breakout.draw)
     yield measured("beside", "Learning beside playing, as many updates", _beside, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",
         "1 - max/sum": "{bound:.1%}", "return apart": "{apart:.1f}", "beside": "{beside:.1f}",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from olaflab.papers.figure import Cost, Effort, Figure, Points
 from olaflab.papers.stellaris import comparison, outputs, shares, virtual
 from olaflab.papers.stellaris.parts import Bench
+from olaflab.papers.stellaris.rules import ROUNDS
 from olaflab.papers.summary import Summary, trained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-LEARNERS, ROUNDS, FEW = 8, 20, 10
-"""Rounds of 4096 steps and 40 gradients, and of the figures that are about early learning."""
+LEARNERS, FEW = 8, 10
+"""Rounds of 4096 steps and 40 gradients of the figures that are about early learning; others have 50."""
 HOPPER, WALKER, HUMANOID = "Hopper-v5", "Walker2d-v5", "Humanoid-v5"
 BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 """Learners behind one output, virtual seconds of a training, and seeds of its comparison."""
@@ -34,10 +35,10 @@ def figures() -> Iterator[Figure]:
     yield _one("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
                comparison.draw, rounds=FEW)  # fmt: skip
     yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
-    yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 10,
+    yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 5,
                comparison.draw)  # fmt: skip
-    yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 10,
-               comparison.draw_settings, rounds=FEW)  # fmt: skip
+    yield _one("fig13", "Figure 13: d, v and ρ", HOPPER, 5,
+               comparison.draw_settings)  # fmt: skip
     yield _one("fig14", "Figure 14: what a round's time goes to", HOPPER, 1,
                shares.draw,
                Cost.MACHINE)  # fmt: skip

@@ -13,7 +13,7 @@ from olaf.torch import flat
 from olaf.torch.importance import SMALL, clipped, truncated
 from olaf.transport.segments import Vector
 
-from olaflab.papers.stellaris.play import Actors, Agent, Rows, weights_of
+from olaflab.papers.play import Games, Rows, games, play, weights_of
 from olaflab.papers.stellaris.rules import RATE, Rule, Scale
 from olaflab.papers.stellaris.timeline import Timeline, limits
 
@@ -54,19 +54,19 @@ def run(rule: Rule, seed: int, rounds: int, environment: str, scale: Scale, move
     """Train once; ``moves`` asks for how far the policy moves."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    actors = Actors(environment, scale.actors, seed)
+    played = games(environment, scale.actors, seed)
     try:
-        return _Training(rule, seed, scale, actors).run(rounds, moves)
+        return _Training(rule, seed, scale, played).run(rounds, moves)
     finally:
-        actors.close()
+        played.close()
 
 
 class _Training:
     """An agent, its rows and what it learns of them."""
 
-    def __init__(self, rule: Rule, seed: int, scale: Scale, actors: Actors) -> None:
-        self._rule, self._seed, self._scale, self._actors = rule, seed, scale, actors
-        self._agent = Agent(*actors.sizes)
+    def __init__(self, rule: Rule, seed: int, scale: Scale, games: Games) -> None:
+        self._rule, self._seed, self._scale, self._games = rule, seed, scale, games
+        self._agent = games.agent()
         self._parameters = list(self._agent.parameters())
         policy = rule.make(weights_of(self._agent), rate=RATE, optimizer="adam")
         self._timeline = Timeline(rule, seed, scale, policy)
@@ -83,7 +83,7 @@ class _Training:
             flat.write(self._parameters, timeline.policy.weights)
             ended = self._play()
             timeline.play()
-            before = self._policy()
+            before = self._policy() if moves else None
             timeline.learn(self._gradient, most)
             rewards.append(float(np.mean(ended)) if ended else rewards[-1])
             if moves:
@@ -99,7 +99,7 @@ class _Training:
     def _play(self) -> list[float]:
         """Play a round; before its rows stand those that are learnt from again. Returns of ended episodes."""
         again = self._rule.replay
-        played, ended = self._actors.play(self._agent, self._scale.steps)
+        played, ended = play(self._games, self._agent, self._scale.steps)
         self._played = [*self._played, played][-again:]
         self._rows = Rows.joined((self._played * again)[-again:]) if again > 1 else played
         with torch.no_grad():
@@ -109,9 +109,7 @@ class _Training:
     def _policy(self) -> Any:
         """Distribution of actions at the round's rows; it stays as it is when the parameters move."""
         with torch.no_grad():
-            found = self._agent.policy(self._rows.observations).base_dist
-            normal = torch.distributions.Normal(found.loc.clone(), found.scale.clone())
-        return torch.distributions.Independent(normal, 1)
+            return self._agent.policy(self._rows.observations)
 
     def _gradient(self, part: Any, weights: Vector, others: Sequence[Vector]) -> Vector:
         """Ascending, of PPO's loss at these weights; ``others`` are what other learners compute with."""

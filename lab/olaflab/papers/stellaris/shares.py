@@ -28,15 +28,15 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
     from olaf.torch import flat
     from olaf.torch.importance import clipped, truncated
 
-    from olaflab.papers.stellaris.play import Actors, Agent, weights_of
+    from olaflab.papers.play import games, play, weights_of
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    actors = Actors(environment, scale.actors, 0)
+    actors = games(environment, scale.actors, 0)
     try:
-        agent = Agent(*actors.sizes)
-        played = [_seconds(lambda: actors.play(agent, scale.steps)) for _ in range(min(repeats, 3))]
-        rows, _ = actors.play(agent, scale.steps)
+        agent = actors.agent()
+        played = [_seconds(lambda: play(actors, agent, scale.steps)) for _ in range(min(repeats, 3))]
+        rows, _ = play(actors, agent, scale.steps)
     finally:
         actors.close()
     gradients = scale.epochs * scale.parts

@@ -7,18 +7,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf.elastic import Schedule
 
+from olafctl import plotting
 from olaflab.papers.artos import atari, sleeping
 from olaflab.papers.artos.model import Costs, artos, ray
 from olaflab.papers.artos.overlap import bound, run
 from olaflab.papers.artos.readings import READINGS
 from olaflab.papers.artos.readings import lines as readings
 from olaflab.papers.artos.tables import INPUT, NOISE, SEEDS, T6, Line, lines
+from olaflab.papers.figure import Effort
+from olaflab.papers.summary import pack
 
 LINES = {(line.where, line.what): line for line in lines()}
 
@@ -196,3 +200,30 @@ def test_an_actor_of_pong_takes_longer_where_a_network_plays() -> None:
     found = atari.measure("pong", 1)
     assert 0 < found.emulated < found.played
     assert found.learnt > 0
+
+
+def test_breakout_is_learnt_in_both_orders_and_becomes_a_figure(tmp_path: Path) -> None:
+    for module in ("torch", "gymnasium", "ale_py"):
+        pytest.importorskip(module, reason="the extras [train] and [atari] are not installed")
+    from olaflab.papers.artos import breakout
+
+    messages: list[str] = []
+    effort = Effort(messages.append, seeds=2, length=0.02, folder=tmp_path)
+    first = breakout.train(effort)
+    assert len(messages) == 2 * len(breakout.WAYS)
+    assert breakout.train(effort) == first and len(messages) == 4  # kept, and read back as they were
+    by_system = {row[0]: row for row in first.rows}
+    assert [row[-1] for row in first.rows] == [0, 0, 1]  # versions that the played weights are behind
+    assert float(by_system["side by side"][1]) < float(by_system["Ray, on-policy"][1])
+    drawing = plotting.new_figure(8, 4)
+    breakout.draw(pack(first), drawing)
+    assert drawing.axes[0].has_data()
+
+
+def test_a_goal_is_reached_by_the_mean_of_ten_updates() -> None:
+    from olaflab.papers.artos.breakout import Curve
+
+    curve = Curve([None, *[2.0] * 10, *[6.0] * 10], 42.0, 0)
+    assert np.isnan(curve.smooth()[0])
+    assert curve.reached() == 16  # 5 of 2 and 5 of 6
+    assert Curve([1.0] * 20, 42.0, 0).reached() is None
