@@ -26,14 +26,14 @@ def figures() -> Iterator[Figure]:
     """All of them."""
     yield _one("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
                virtual.draw_switches, Cost.MODEL)  # fmt: skip
-    yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 3,
+    yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 5,
                virtual.draw_staleness, rounds=FEW)  # fmt: skip
     yield _one("fig6", f"Figure 6: Stellaris and PPO, {WALKER}", WALKER, 5,
-               comparison.draw, rounds=FEW)  # fmt: skip
+               comparison.draw)  # fmt: skip
     yield _one("fig6-humanoid", f"Figure 6: Stellaris and PPO, {HUMANOID}", HUMANOID, 5,
                comparison.draw, rounds=FEW)  # fmt: skip
     yield _one("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
-               comparison.draw, rounds=FEW)  # fmt: skip
+               comparison.draw)  # fmt: skip
     yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
     yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 5,
                comparison.draw)  # fmt: skip

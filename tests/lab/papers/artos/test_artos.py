@@ -14,7 +14,8 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf.elastic import Schedule
 
-from olafctl import plotting
+from olafctl import paths, plotting
+from olaflab.papers import shelf
 from olaflab.papers.artos import atari, sleeping
 from olaflab.papers.artos.model import Costs, artos, ray
 from olaflab.papers.artos.overlap import bound, run
@@ -220,10 +221,23 @@ def test_breakout_is_learnt_in_both_orders_and_becomes_a_figure(tmp_path: Path) 
     assert drawing.axes[0].has_data()
 
 
-def test_a_goal_is_reached_by_the_mean_of_ten_updates() -> None:
-    from olaflab.papers.artos.breakout import Curve
+def test_committed_curves_of_breakout_begin_as_their_seeds_do() -> None:
+    for module in ("torch", "gymnasium", "ale_py"):
+        pytest.importorskip(module, reason="the extras [train] and [atari] are not installed")
+    from olaflab.papers.artos import breakout
 
-    curve = Curve([None, *[2.0] * 10, *[6.0] * 10], 42.0, 0)
+    points = shelf.Kept(paths.sources() / "docs" / "papers", "artos").points()["fig12"]["columns"]
+    known = points["score"][(points["way"] == "one after the other") & (points["seed"] == 2)]
+    algorithm = breakout.Proximal(2, breakout.UPDATES)
+    run(algorithm, 3, 1.0, 1.0, 0.0, 0, beside=False)
+    algorithm.close()
+    assert breakout.Curve(algorithm.scores, 0.0, 0).smooth() == pytest.approx(known[:3], rel=0.05)
+
+
+def test_a_goal_is_reached_by_the_mean_of_ten_updates() -> None:
+    from olaflab.papers.artos.breakout import GOAL, Curve
+
+    curve = Curve([None, *[GOAL - 1] * 10, *[GOAL + 1] * 10], 42.0, 0)
     assert np.isnan(curve.smooth()[0])
-    assert curve.reached() == 16  # 5 of 2 and 5 of 6
-    assert Curve([1.0] * 20, 42.0, 0).reached() is None
+    assert curve.reached() == 16  # five below it and five above
+    assert Curve([GOAL - 1] * 20, 42.0, 0).reached() is None

@@ -8,14 +8,15 @@ import pytest
 
 pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
 
-from olafctl import plotting
+from olafctl import paths, plotting
 from olaflab.model.iterations import Approach, Course, Software
+from olaflab.papers import shelf
 from olaflab.papers.figure import Effort
 from olaflab.papers.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
 from olaflab.papers.iswitch.costs import Costs, Variant
 from olaflab.papers.iswitch.published import WORKLOADS, Switch, Workload
 from olaflab.training.cartpole import ActorCritic, DeepQ
-from olaflab.training.staled.train import Task
+from olaflab.training.staled.train import Task, train
 
 SMALL = WORKLOADS[2:]
 """Whose iterations take a few ms to simulate."""
@@ -170,6 +171,16 @@ def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch
     drawing = plotting.new_figure(8, 6)
     curves.draw(data, drawing)
     assert len(drawing.axes) == 4
+
+
+def test_committed_curves_repeat_from_their_seeds() -> None:
+    kept = shelf.Kept(paths.sources() / "docs" / "papers", "iswitch").points()["learning"]
+    known = kept["learnt"]["learners"]["A2C"]["ways"]["synchronous"]["curves"]
+    task = replace(learning.TASKS["A2C"], gradients=1200)
+    for seed in range(2):
+        found = train(task, learning.WAYS[0].each, lambda random: 0, seed)
+        assert found.curve == known[seed][: len(found.curve)]
+        assert len(found.curve) >= 5
 
 
 def test_computing_that_makes_the_servers_iteration_exact() -> None:

@@ -9,12 +9,13 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 
-from olafctl import plotting
+from olafctl import paths, plotting
+from olaflab.papers import shelf
 from olaflab.papers.stellaris import learning, parts
 from olaflab.papers.stellaris.compare import Curve, Curves, differences
 from olaflab.papers.stellaris.figures import figures
 from olaflab.papers.stellaris.learning import Run, run
-from olaflab.papers.stellaris.rules import EQUAL, IMPACT, STELLARIS, Rule, Scale, impact, rules
+from olaflab.papers.stellaris.rules import EQUAL, IMPACT, PPO, STELLARIS, Rule, Scale, impact, rules
 from olaflab.papers.stellaris.timeline import timed
 from olaflab.papers.summary import pack
 
@@ -46,6 +47,14 @@ def test_a_seed_gives_the_same_run_with_or_without_moves() -> None:
     assert first.staleness > 0
     assert len(second.moved) == 2
     assert min(second.moved) > 0
+
+
+def test_a_committed_training_begins_as_its_seed_does() -> None:
+    points = shelf.Kept(paths.sources() / "docs" / "papers", "stellaris").points()["fig11"]["columns"]
+    its = (points["rule"] == PPO) & (points["seed"] == 1) & (points["round"] <= 2)
+    rule = {each.name: each for each in rules(8, 2, Scale())}[PPO]
+    found = run(rule, 1, 2, "Hopper-v5", Scale())
+    assert found.rewards == pytest.approx(points["reward"][its].tolist(), rel=0.02)
 
 
 def test_impact_learns_from_a_rounds_rows_again() -> None:
