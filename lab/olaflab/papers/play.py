@@ -17,18 +17,23 @@ _HIDDEN = 256
 
 
 class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installed
-    """Actor and critic, apart. Actions are normal with a deviation, a parameter of its own, or categories."""
+    """Actor and critic, of the same features.
 
-    def __init__(self, actor: Any, critic: Any, deviation: Any | None = None) -> None:
+    Actions are normal with a deviation, a parameter of its own, or categories.
+    """
+
+    def __init__(self, features: Any, actor: Any, critic: Any, deviation: Any | None = None) -> None:
         super().__init__()
-        self.actor, self.critic, self.deviation = actor, critic, deviation
+        self.features, self.actor, self.critic, self.deviation = features, actor, critic, deviation
 
     def policy(self, observations: Any) -> Any:
         """The distribution of actions."""
-        found = self.actor(observations)
-        if self.deviation is None:
-            return torch.distributions.Categorical(logits=found)
-        return torch.distributions.Independent(torch.distributions.Normal(found, self.deviation.exp()), 1)
+        return self._distribution(self.features(observations))
+
+    def both(self, observations: Any) -> tuple[Any, Any]:
+        """The distribution of actions, and expected returns (n,)."""
+        features = self.features(observations)
+        return self._distribution(features), self.critic(features)[..., 0]
 
     def log_prob(self, rows: "Rows") -> Any:
         """Log-probabilities of the rows' actions, (n,)."""
@@ -36,7 +41,13 @@ class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installe
 
     def values(self, observations: Any) -> Any:
         """Expected returns, (n,)."""
-        return self.critic(observations)[..., 0]
+        return self.critic(self.features(observations))[..., 0]
+
+    def _distribution(self, features: Any) -> Any:
+        found = self.actor(features)
+        if self.deviation is None:
+            return torch.distributions.Categorical(logits=found)
+        return torch.distributions.Independent(torch.distributions.Normal(found, self.deviation.exp()), 1)
 
 
 class Games(Protocol):
@@ -91,9 +102,9 @@ def play(games: Games, agent: Agent, steps: int) -> tuple[Rows, list[float]]:
     for _ in range(steps):
         seen = games.observations
         with torch.no_grad():
-            policy = agent.policy(seen)
+            policy, values = agent.both(seen)
             actions = policy.sample()
-            row = [seen, actions, policy.log_prob(actions), agent.values(seen)]
+            row = [seen, actions, policy.log_prob(actions), values]
         reward, stopped, returns = games.step(actions.numpy())
         ended += returns
         columns.append([*row, torch.as_tensor(reward, dtype=torch.float32), torch.as_tensor(stopped)])
@@ -127,7 +138,7 @@ class _Controlled:
     def agent(self) -> Agent:
         observation, action = self._sizes
         actor, critic = _layers(observation, action), _layers(observation, 1)
-        return Agent(actor, critic, torch.nn.Parameter(torch.full((action,), -0.5)))
+        return Agent(torch.nn.Identity(), actor, critic, torch.nn.Parameter(torch.full((action,), -0.5)))
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
         within = np.clip(actions, self._low, self._high)
@@ -161,7 +172,8 @@ class _Screened:
         self.observations = torch.from_numpy(self._screens.seen)
 
     def agent(self) -> Agent:
-        return Agent(_convolutions(self._screens.actions, 0.01), _convolutions(1, 1.0))
+        actor, critic = torch.nn.Linear(_HIDDEN, self._screens.actions), torch.nn.Linear(_HIDDEN, 1)
+        return Agent(_convolutions(), _begun(actor, 0.01), _begun(critic, 1.0))
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
         found = self._screens.step(actions)
@@ -190,15 +202,13 @@ def _layers(inputs: int, outputs: int) -> Any:
     return torch.nn.Sequential(*found[:-1])
 
 
-def _convolutions(outputs: int, gain: float) -> Any:
+def _convolutions() -> Any:
     """Stellaris' network of Atari (table II), for screens of half the width: 3 × 3 places of 11 × 11."""
-    nn = torch.nn
-    first, second = nn.Conv2d(4, 16, 8, stride=4), nn.Conv2d(16, 32, 4, stride=2)
-    third, last = nn.Linear(32 * 3 * 3, _HIDDEN), nn.Linear(_HIDDEN, outputs)
-    found: list[Any] = [_Scaled()]
-    for layer in (first, second, third):
-        found += [*([nn.Flatten()] if layer is third else []), _begun(layer, 2**0.5), nn.ReLU()]
-    return nn.Sequential(*found, _begun(last, gain)).to(memory_format=torch.channels_last)
+    nn, gain = torch.nn, 2**0.5
+    layers = nn.Conv2d(4, 16, 8, stride=4), nn.Conv2d(16, 32, 4, stride=2), nn.Linear(32 * 3 * 3, _HIDDEN)
+    first, second, last = (_begun(layer, gain) for layer in layers)
+    found = nn.Sequential(_Scaled(), first, nn.ReLU(), second, nn.ReLU(), nn.Flatten(), last, nn.ReLU())
+    return found.to(memory_format=torch.channels_last)
 
 
 def _begun(layer: Any, gain: float) -> Any:
