@@ -58,6 +58,11 @@ class Curve:
         means = (scores[max(0, end - _LAST) : end] for end in range(1, len(scores) + 1))
         return np.array([np.nan if np.isnan(each).all() else np.nanmean(each) for each in means])
 
+    def after(self, seconds: float) -> float:
+        """The score after so many seconds, and at the end after more."""
+        updates = int(len(self.scores) * min(1.0, seconds / self.seconds))
+        return float(self.smooth()[max(0, updates - 1)])
+
     def reached(self) -> int | None:
         """The update after which the score is the goal, if ever."""
         there = np.flatnonzero(self.smooth() >= GOAL)
@@ -91,12 +96,14 @@ def _trained(seed: int, updates: int, *, beside: bool) -> Curve:
 def _summary(made: Mapping[str, Sequence[Curve]], settings: Mapping[str, Any]) -> Summary:
     rows = [_row(system, made[way], factor) for system, (way, factor) in SYSTEMS.items()]
     apart, beside = made.values()
-    ends = [np.array([curve.smooth()[-1] for curve in curves]) for curves in (apart, beside)]
-    away = estimate(ends[1] - ends[0])
+    pairs = list(zip(apart, beside, strict=True))
+    away = estimate(np.array([two.smooth()[-1] - one.smooth()[-1] for one, two in pairs]))
+    within = estimate(np.array([two.smooth()[-1] - one.after(two.seconds) for one, two in pairs]))
     saved = 1 - sum(each.seconds for each in beside) / sum(each.seconds for each in apart)
     words = {
         f"side by side saves {saved:.1%} of the time of as many updates": saved > 0,
         f"its score at the end is not shown to be lower: {away}": away.mean + away.interval >= 0,
+        f"after as long it scores more: {within}": within.mean - within.interval > 0,
     }
     heads = ("training", "s an update", "score at the end", "updates to the goal", "s to the goal",
              "reached", "versions behind")  # fmt: skip

@@ -33,7 +33,7 @@ def figures() -> Iterator[Figure]:
     yield _one("fig6-humanoid", f"Figure 6: Stellaris and PPO, {HUMANOID}", HUMANOID, 5,
                comparison.draw, rounds=FEW)  # fmt: skip
     yield _one("fig7", f"Figure 7: Stellaris and IMPACT, {HOPPER}", HOPPER, 5,
-               comparison.draw)  # fmt: skip
+               comparison.draw, rounds=FEW)  # fmt: skip
     yield _one("fig8", "Figure 8: three costs", HOPPER, 10, virtual.draw_money, Cost.MODEL)
     yield _one("fig11", f"Figure 11: rules against staleness, {HOPPER}", HOPPER, 5,
                comparison.draw)  # fmt: skip

@@ -68,7 +68,7 @@ class _Training:
         self._rule, self._seed, self._scale, self._games = rule, seed, scale, games
         self._agent = games.agent()
         self._parameters = list(self._agent.parameters())
-        policy = rule.make(weights_of(self._agent), rate=RATE, optimizer="adam")
+        policy = rule.make(weights_of(self._agent), rate=RATE * rule.step, optimizer="adam")
         self._timeline = Timeline(rule, seed, scale, policy)
         self._small: list[float] = []
         self._played: list[Rows] = []

@@ -11,6 +11,8 @@ DECAY, ROOT, RHO = 0.96, 3.0, 1.0
 """Stellaris' d over ROUNDS rounds, its v and its ρ (Stellaris §VIII-A)."""
 ROUNDS = 50
 """Rounds of the paper. With another number d is such that δ_max·d^K ends where it does there."""
+SHORTER, LONGER = 0.71, 1.5
+"""Other rates: the mean of the weights δ^(-1/3) that Stellaris gives with eight learners; and one above 1."""
 _SECONDS = {"Hopper": 21e-3, "Walker2d": 20e-3, "Humanoid": 32e-3}
 """Seconds of a gradient of 1024 rows, measured with the paper's networks on one processor."""
 STELLARIS, EQUAL, PPO, IMPACT = "stellaris", "synchronous, as many steps", "ppo", "impact"
@@ -63,6 +65,8 @@ class Rule:
     """Rounds whose rows are learnt from, the newest. More than one is IMPACT, with its target network."""
     like: "Rule | None" = None
     """Each round ends after as many optimiser steps as this one makes in it, whose seed is the same."""
+    step: float = 1.0
+    """The optimiser's rate, of RATE."""
 
 
 def stellaris(
@@ -78,8 +82,9 @@ def stellaris(
 
 
 def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
-    """Those that the paper compares (figure 11), and synchrony with as many gradients or optimiser steps."""
+    """Those of figure 11; synchrony with as many gradients or optimiser steps; and these at other rates."""
     ours = stellaris(learners, rounds, scale)
+    equal = Rule(EQUAL, Asynchronous, 1, like=ours)
     return (
         Rule("synchronous", Asynchronous, 1),
         Rule("async", Asynchronous, learners),
@@ -87,8 +92,10 @@ def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
         Rule("softsync", partial(SoftSync, updates=max(learners // 2, 1)), learners),
         ours,
         Rule("stellaris, not truncated", ours.make, learners),
-        Rule(EQUAL, Asynchronous, 1, like=ours),
+        equal,
         Rule(PPO, Asynchronous, 1, parts=1),
+        *(replace(equal, name=f"{EQUAL}, rate × {step}", step=step) for step in (SHORTER, LONGER)),
+        replace(ours, name=f"{STELLARIS}, rate × {LONGER}", step=LONGER),
     )
 
 

@@ -240,4 +240,5 @@ def test_a_goal_is_reached_by_the_mean_of_ten_updates() -> None:
     curve = Curve([None, *[GOAL - 1] * 10, *[GOAL + 1] * 10], 42.0, 0)
     assert np.isnan(curve.smooth()[0])
     assert curve.reached() == 16  # five below it and five above
+    assert [curve.after(seconds) for seconds in (4.0, 22.0, 99.0)] == [GOAL - 1, GOAL - 1, GOAL + 1]
     assert Curve([GOAL - 1] * 20, 42.0, 0).reached() is None
