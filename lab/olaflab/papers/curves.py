@@ -1,6 +1,6 @@
 """Learning curves: every point of each run, and the picture that is drawn from the points."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from olaflab.papers.summary import estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from olaflab.papers.olaf.lab import Run
+    from olaflab.papers.runs import Trained
 
 COLUMNS = ("curve", "seed", "update", "mean_reward", "seconds")
 _SMOOTH = 10
@@ -23,7 +23,7 @@ _DRAWN = 100
 """Points of a drawn curve, at most: more cannot be seen."""
 
 
-def points(curves: "Mapping[str, list[Run]]") -> Iterator[tuple[Any, ...]]:
+def points(curves: "Mapping[str, Sequence[Trained]]") -> Iterator[tuple[Any, ...]]:
     """Every update of every run, in COLUMNS."""
     for curve, runs in curves.items():
         for seed, run in enumerate(runs, 1):
@@ -32,7 +32,10 @@ def points(curves: "Mapping[str, list[Run]]") -> Iterator[tuple[Any, ...]]:
 
 
 def drawn(
-    title: str, by: str = "curve", only: Mapping[str, str] | None = None
+    title: str,
+    by: str = "curve",
+    only: Mapping[str, str] | None = None,
+    unit: str = "update of each worker",
 ) -> "Callable[[Points, Drawing], None]":
     """Draws the mean over seeds, one standard deviation to each side, over updates and virtual time.
 
@@ -42,8 +45,8 @@ def drawn(
     def draw(points: Points, drawing: "Drawing") -> None:
         by_update, by_time = drawing.subplots(1, 2, sharey=True)
         for number, (curve, rewards, seconds) in enumerate(_curves(points["columns"], by, only or {})):
-            table = _smooth(rewards)
-            mean, spread, times = table.mean(axis=0), table.std(axis=0), _smooth(seconds).mean(axis=0)
+            table = smooth(rewards)
+            mean, spread, times = table.mean(axis=0), table.std(axis=0), smooth(seconds).mean(axis=0)
             shown = thinned(len(mean))
             colour = plotting.COLOURS[number % len(plotting.COLOURS)]
             style = plotting.LINES[number % len(plotting.LINES)]
@@ -51,7 +54,7 @@ def drawn(
                 axes.plot(along[shown], mean[shown], style, color=colour, label=curve)
                 low, high = (mean - spread)[shown], (mean + spread)[shown]
                 axes.fill_between(along[shown], low, high, color=colour, alpha=0.15, linewidth=0)
-        by_update.set(xlabel="update of each worker", ylabel="mean episode reward", title=title)
+        by_update.set(xlabel=unit, ylabel="mean episode reward", title=title)
         by_time.set(xlabel="virtual time, s")
         pictures.legend(drawing, by_update, columns=3)
         for axes in (by_update, by_time):
@@ -93,8 +96,8 @@ def _curves(
         yield curve, rewards, seconds
 
 
-def _smooth(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of each point and those before it, at most ``_SMOOTH``; shape kept."""
+def smooth(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of each point and those before it, ten at most; shape kept."""
     total = np.cumsum(np.pad(table, ((0, 0), (1, 0))), axis=1)
     ends = np.arange(1, table.shape[1] + 1)
     begins = np.maximum(ends - _SMOOTH, 0)

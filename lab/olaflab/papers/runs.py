@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 from olafctl.targets.interface import Progress
 from olafswitch.errors import OlafError, Problem
 
-if TYPE_CHECKING:
-    from olaflab.papers.olaf.lab import Run
-
 Kind = TypeVar("Kind")
+
+
+class Trained(Protocol):
+    """A training with a curve."""
+
+    @property
+    def rewards(self) -> list[float]:
+        """By update."""
+
+    @property
+    def seconds(self) -> list[float]:
+        """When each update was ready, in virtual time."""
 
 
 class Runs(Generic[Kind]):
@@ -56,17 +65,17 @@ class Runs(Generic[Kind]):
             return None
 
 
-def rewards(runs: list[Run]) -> NDArray[np.float64]:
+def rewards(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """(seeds, updates)"""
     return np.array([run.rewards for run in runs])
 
 
-def final(runs: list[Run]) -> NDArray[np.float64]:
+def final(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """(seeds,) the mean reward of the last tenth of the updates."""
     table = rewards(runs)
     return np.asarray(table[:, -max(1, table.shape[1] // 10) :].mean(axis=1))
 
 
-def mean_reward(runs: list[Run]) -> NDArray[np.float64]:
+def mean_reward(runs: Sequence[Trained]) -> NDArray[np.float64]:
     """(seeds,) the mean reward over the whole training: what fast learning raises."""
     return np.asarray(rewards(runs).mean(axis=1))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-GAMES = ("breakout", "pong", "qbert")
+GAMES = ("breakout",)
 """What is played here of the papers' games, by the name of its ROM."""
 WIDTH, STACK = 42, 4
 """Pixels of a screen's width and height, half of the papers'; and screens that an agent sees at once."""

@@ -12,7 +12,7 @@ pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 import torch
 
 from olaflab.papers.play import games, play
-from olaflab.papers.screens import GAMES, STACK, WIDTH, Screens
+from olaflab.papers.screens import STACK, WIDTH, Screens
 
 screened = pytest.mark.skipif(find_spec("ale_py") is None, reason="the extra [atari] is not installed")
 
@@ -33,9 +33,8 @@ def test_a_seed_plays_the_same_rows_again(environment: str) -> None:
 
 
 @screened
-@pytest.mark.parametrize("game", GAMES)
-def test_a_lost_life_stops_a_return_and_only_the_end_gives_a_score(game: str) -> None:
-    screens, random = Screens(game, 2, 1), np.random.default_rng(1)
+def test_a_lost_life_stops_a_return_and_only_the_end_gives_a_score() -> None:
+    screens, random = Screens("breakout", 2, 1), np.random.default_rng(1)
     stops, scores, gained = 0, list[float](), 0.0
     while len(scores) < 3:
         rewards, stopped, ended = screens.step(random.integers(screens.actions, size=2))
@@ -43,6 +42,5 @@ def test_a_lost_life_stops_a_return_and_only_the_end_gives_a_score(game: str) ->
         assert set(np.abs(rewards)) <= {0.0, 1.0}
         stops, gained, scores = stops + int(stopped.sum()), gained + rewards.sum(), scores + ended
     screens.close()
-    lives = {"breakout": 5, "qbert": 4, "pong": 1}[game]
-    assert stops >= lives * len(scores)
-    assert (min(scores) < 0) == (game == "pong") == (gained < 0)
+    assert stops >= 5 * len(scores)  # lives of a game
+    assert gained >= len(scores)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from olaflab.papers.artos import atari, breakout, figure16, readings, sleeping, table3, tables, transfer, two
+from olaflab.papers.artos import atari, figure12, figure16, readings, sleeping, table3, tables, transfer, two
+from olaflab.papers.curves import drawn
 from olaflab.papers.figure import Cost, Effort, Figure, Points
 from olaflab.papers.measured import Row, estimated, measured
 from olaflab.papers.summary import trained
@@ -79,7 +80,8 @@ def figures() -> Iterator[Figure]:
         "game": "{game}", "random actions, s": "{emulated:.2f}", "the network's, s": "{played:.2f}",
         "paper, s": "{paper:.2f}", "learning, s": "{learnt:.2f}",
     })  # fmt: skip
-    yield trained("fig12", "Figure 12 in small: PPO on Breakout", breakout.train, breakout.draw)
+    yield trained("fig12", "Figure 12 in small: PPO on Breakout", figure12.train,
+                  drawn("PPO on Breakout", unit="update"))  # fmt: skip
     yield measured("beside", "Learning beside playing, as many updates", _beside, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",
         "1 - max/sum": "{bound:.1%}", "return apart": "{apart:.1f}", "beside": "{beside:.1f}",

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
@@ -16,7 +15,7 @@ from olaf.elastic import Schedule
 
 from olafctl import paths, plotting
 from olaflab.papers import shelf
-from olaflab.papers.artos import atari, sleeping
+from olaflab.papers.artos import atari, figure12, sleeping
 from olaflab.papers.artos.model import Costs, artos, ray
 from olaflab.papers.artos.overlap import bound, run
 from olaflab.papers.artos.readings import READINGS
@@ -206,39 +205,35 @@ def test_an_actor_of_pong_takes_longer_where_a_network_plays() -> None:
 def test_breakout_is_learnt_in_both_orders_and_becomes_a_figure(tmp_path: Path) -> None:
     for module in ("torch", "gymnasium", "ale_py"):
         pytest.importorskip(module, reason="the extras [train] and [atari] are not installed")
-    from olaflab.papers.artos import breakout
-
     messages: list[str] = []
     effort = Effort(messages.append, seeds=2, length=0.02, folder=tmp_path)
-    first = breakout.train(effort)
-    assert len(messages) == 2 * len(breakout.WAYS)
-    assert breakout.train(effort) == first and len(messages) == 4  # kept, and read back as they were
-    by_system = {row[0]: row for row in first.rows}
+    first = figure12.train(effort)
+    assert len(messages) == 4
+    assert figure12.train(effort) == first and len(messages) == 4  # kept, and read back as they were
     assert [row[-1] for row in first.rows] == [0, 0, 1]  # versions that the played weights are behind
-    assert float(by_system["side by side"][1]) < float(by_system["Ray, on-policy"][1])
-    drawing = plotting.new_figure(8, 4)
-    breakout.draw(pack(first), drawing)
+    assert float(first.rows[2][1]) < float(first.rows[0][1])
+    drawing, draw = plotting.new_figure(8, 4), shelf.figures("artos")["fig12"].draw
+    assert draw is not None
+    draw(pack(first), drawing)
     assert drawing.axes[0].has_data()
 
 
 def test_committed_curves_of_breakout_begin_as_their_seeds_do() -> None:
     for module in ("torch", "gymnasium", "ale_py"):
         pytest.importorskip(module, reason="the extras [train] and [atari] are not installed")
-    from olaflab.papers.artos import breakout
+    from olaflab.papers.artos.breakout import ProximalPolicy
 
     points = shelf.Kept(paths.sources() / "docs" / "papers", "artos").points()["fig12"]["columns"]
-    known = points["score"][(points["way"] == "one after the other") & (points["seed"] == 2)]
-    algorithm = breakout.Proximal(2, breakout.UPDATES)
+    its = (points["curve"] == figure12.APART) & (points["seed"].astype(int) == 3)
+    algorithm = ProximalPolicy(2, figure12.UPDATES)
     run(algorithm, 3, 1.0, 1.0, 0.0, 0, beside=False)
     algorithm.close()
-    assert breakout.Curve(algorithm.scores, 0.0, 0).smooth() == pytest.approx(known[:3], rel=0.05)
+    assert algorithm.scores == pytest.approx(points["mean_reward"][its].astype(float)[:3].tolist(), rel=0.05)
 
 
 def test_a_goal_is_reached_by_the_mean_of_ten_updates() -> None:
-    from olaflab.papers.artos.breakout import GOAL, Curve
-
-    curve = Curve([None, *[GOAL - 1] * 10, *[GOAL + 1] * 10], 42.0, 0)
-    assert np.isnan(curve.smooth()[0])
-    assert curve.reached() == 16  # five below it and five above
-    assert [curve.after(seconds) for seconds in (4.0, 22.0, 99.0)] == [GOAL - 1, GOAL - 1, GOAL + 1]
-    assert Curve([GOAL - 1] * 20, 42.0, 0).reached() is None
+    goal = figure12.GOAL
+    curve = figure12.Curve([*[goal - 1] * 10, *[goal + 1] * 10], [2.0 * end for end in range(1, 21)], 0)
+    assert curve.reached() == 15  # five below it and five above
+    assert [curve.after(seconds) for seconds in (1.0, 20.0, 99.0)] == [goal - 1, goal - 1, goal + 1]
+    assert figure12.Curve([goal - 1] * 20, [1.0] * 20, 0).reached() is None
