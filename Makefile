@@ -42,7 +42,7 @@ ruff:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 clang-format:
-	$(BIN)/clang-format --dry-run --Werror $$(find olafctl switch lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
+	$(BIN)/clang-format --dry-run --Werror $$(find olafctl switch testkit lab tests -name '*.cpp' -o -name '*.h' | grep -v wire/native/)
 
 # Then what that skipped, with everything installed: as root, for network interfaces and Debian's packages.
 test-all: test programs $(ALL)/.made
@@ -51,7 +51,7 @@ test-all: test programs $(ALL)/.made
 
 install: $(VENV)/.base
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
-	$(if $(EXTRAS),$(BIN)/pip install -q -q -e ./switch -e . -e './lab[$(EXTRAS)]')
+	$(if $(EXTRAS),$(BIN)/pip install -q -q -e ./switch -e . -e ./testkit -e './lab[$(EXTRAS)]')
 	@echo "next: . $(BIN)/activate; olafctl init my.yaml; olafctl deploy my.yaml"
 
 generate: $(VENV)/.base
@@ -65,6 +65,7 @@ site: $(VENV)/.test
 dist: $(VENV)/.test
 	rm -rf dist build/sbom
 	$(BIN)/python -m build -q -o dist .
+	$(BIN)/python -m build -q -o dist testkit
 	$(BIN)/python -m build -q -o dist lab
 	$(BIN)/python -m build -q -o dist switch
 	$(BIN)/python -m build -q -o dist sdk
@@ -90,22 +91,22 @@ $(VENV)/.made:
 
 # Half the time: modules are compiled when first imported, and what builds ours is there once, not four times.
 # -q -q leaves out pip's warnings, not its errors.
-$(VENV)/.base: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.base: setup.cfg pyproject.toml setup.py switch/pyproject.toml testkit/pyproject.toml lab/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and its packages into $(VENV): half a minute the first time"
-	$(BIN)/pip install -q -q --no-compile --no-build-isolation -e ./switch -e . -e ./sdk -e ./lab
+	$(BIN)/pip install -q -q --no-compile --no-build-isolation -e ./switch -e . -e ./sdk -e ./testkit -e ./lab
 	@touch $@
 
 # In one go with what .base installs: pip would do much of that twice.
-$(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+$(VENV)/.test: setup.cfg pyproject.toml setup.py switch/pyproject.toml testkit/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing olaf and what the tests need into $(VENV): about a minute the first time"
-	$(BIN)/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[docs]' -e ./sdk
+	$(BIN)/pip install -q -q --no-compile -e ./switch -e '.[test]' -e ./testkit -e './lab[docs]' -e ./sdk
 	$(BIN)/olafctl shell --install || echo "olafctl shell will try again"
 	@touch $(VENV)/.base $@
 
-$(ALL)/.made: setup.cfg switch/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
+$(ALL)/.made: setup.cfg switch/pyproject.toml testkit/pyproject.toml lab/pyproject.toml sdk/pyproject.toml $(VENV)/.made | compiler
 	@echo "installing everything that any test needs into $(ALL): some minutes the first time"
 	$(PYTHON) -m venv --clear $(ALL)
-	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e './lab[train,atari,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
+	$(ALL)/bin/pip install -q -q --no-compile -e ./switch -e '.[test]' -e ./testkit -e './lab[train,atari,ray,ns3,synth,docs]' -e './sdk[examples,remote]'
 	# After Box2D: RLlib wants an older Gymnasium, whose own Box2D pip would have to compile.
 	$(ALL)/bin/pip install -q -q --no-compile -e './sdk[rllib]'
 	$(PYTHON) -m venv $(APART)

@@ -79,7 +79,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     # A copy, because a build leaves files in the folder that it builds from.
     shutil.copytree(ROOT, folder / "checkout", ignore=NOT_SOURCES)
-    sources = [str(folder / "checkout" / name) for name in ("switch", ".", "lab")]
+    sources = [str(folder / "checkout" / name) for name in ("switch", ".", "testkit", "lab")]
     line = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), *sources]
     subprocess.run(line, check=True)
     shutil.rmtree(folder / "checkout")
@@ -175,11 +175,17 @@ def test_the_container_file_has_no_fault() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def test_the_test_kit_is_a_wheel_of_its_own(installed: Installed) -> None:
+    installed.install("olaftest")
+    imports = "from olaftest.queue import clockless, conform"
+    installed.run("python", "-c", f"{imports}; clockless.build_clockless(conform.GEOMETRIES[0], print)")
+
+
 def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
     """Last, because it stays installed."""
     assert "Laboratory:" not in installed.run("olafctl", "--help")
     installed.run("olafctl", "demo", expect=3)
-    installed.install("olaflab")
+    installed.install("olaftest", "olaflab")
     assert "Laboratory:" in installed.run("olafctl", "--help")
     installed.run("olaflab", "simulate", "multi-hop", "--duration", "10ms", "--period", "10ms")
     where = Path(installed.run("python", "-c", "import olaflab; print(olaflab.__path__[0])").strip())
@@ -191,6 +197,6 @@ def test_the_laboratory_is_a_wheel_of_its_own(installed: Installed) -> None:
 
 def test_the_main_job_runs(installed: Installed) -> None:
     if not list((installed.folder / "environment").rglob("olaflab")):
-        installed.install("olaflab")
+        installed.install("olaftest", "olaflab")
     assert "OLAF table 1" in installed.run("olafctl", "demo", "--no-tests", "-o", "figures")
     assert (installed.folder / "figures" / "age-of-model.svg").is_file()

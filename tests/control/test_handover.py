@@ -16,10 +16,10 @@ from olafctl.targets.interface import Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.daemon.switch_pair import PairRegisters
-from olaflab.frames import OlafFrame
 from olafswitch.errors import OlafError
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.daemon.switch_pair import PairRegisters
+from olaftest.frames import OlafFrame
 
 RACK = """
 name: rack

@@ -24,12 +24,12 @@ from olafctl.targets.interface import Running
 from olafctl.testbed.ground import ground
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.daemon import etcd_server
-from olaflab.daemon.switch_pair import PairRegisters
 from olafswitch.p4runtime.entities import Entity
 from olafswitch.p4runtime.failures import P4RuntimeFailed
 from olafswitch.p4runtime.protocol import p4runtime_pb2, p4runtime_stub
 from olafswitch.p4runtime.session import Change
+from olaftest.daemon import etcd_server
+from olaftest.daemon.switch_pair import PairRegisters
 from tests.daemon.pair import Pair
 from tests.daemon.worker import KEY, Worker
 

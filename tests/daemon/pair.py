@@ -1,7 +1,7 @@
 """Two switches for the tests, which can be made unreachable."""
 
-from olaflab.daemon.switch_pair import RunningPair, SwitchPair
 from olafswitch.errors import OlafError, Problem
+from olaftest.daemon.switch_pair import RunningPair, SwitchPair
 
 
 class Pair(SwitchPair):

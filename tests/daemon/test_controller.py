@@ -16,10 +16,10 @@ from olafctl.membership.sqlite import SqliteStore
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.testbed.ground import ground
 from olafctl.wire.modes import Mode
-from olaflab.daemon.daemon_process import until
-from olaflab.daemon.switch_pair import PairRegisters
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.entities import Exact, MulticastGroup, Replica, TableEntry
+from olaftest.daemon.daemon_process import until
+from olaftest.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, Started, held, lab
 from tests.daemon.pair import Pair
 

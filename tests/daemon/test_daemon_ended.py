@@ -19,8 +19,8 @@ from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import Shared, serving
 from olafctl.daemon.site import Deployment, Site
 from olafctl.targets import processes, registry, testbeds
-from olaflab.daemon import etcd_server
-from olaflab.daemon.daemon_process import until
+from olaftest.daemon import etcd_server
+from olaftest.daemon.daemon_process import until
 from tests.cli.conftest import Run, run, state
 from tests.daemon.conftest import needs_etcd
 

@@ -20,9 +20,9 @@ from olafctl.daemon.controller import Controller
 from olafctl.daemon.operate.metrics import Metrics
 from olafctl.machines import certificates
 from olafctl.machines.certificates import issue
-from olaflab.daemon.machines import client_folder
 from olafswitch.errors import OlafError
 from olafswitch.p4runtime.address import Tls
+from olaftest.daemon.machines import client_folder
 from tests.daemon.test_api import TOKEN, owned
 
 Made = Callable[..., Path]

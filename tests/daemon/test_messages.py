@@ -21,7 +21,7 @@ from olafctl.wire.frames import ipv4_checksum, pack, unpack
 from olafctl.wire.layouts import QUEUE_PORT, TUSER, FrameType, Kind
 from olafctl.wire.modes import Mode
 from olafctl.wire.scapy_layers import Olaf
-from olaflab.daemon.switch_pair import PairRegisters
+from olaftest.daemon.switch_pair import PairRegisters
 from tests.daemon.conftest import DEADLINE, held, listen
 from tests.daemon.pair import Pair
 from tests.daemon.test_controller import ASK, done

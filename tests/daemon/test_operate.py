@@ -34,9 +34,9 @@ from olafctl.machines.certificates import issue
 from olafctl.queue.registers import REGISTERS, Access
 from olafctl.targets import processes
 from olafctl.wire.layouts import Refusal
-from olaflab.daemon.daemon_process import until
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
+from olaftest.daemon.daemon_process import until
 from tests.daemon.conftest import DEADLINE
 from tests.daemon.pair import Pair
 from tests.daemon.test_api import TOKEN, Run, owned, run

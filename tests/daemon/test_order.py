@@ -16,8 +16,8 @@ from olafctl.queue.registers import IndexSettings
 from olafctl.queue.settings import Change as SettingsChange
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
-from olaflab.daemon.switch_pair import PairRegisters, RunningPair
 from olafswitch.p4runtime.entities import Exact
+from olaftest.daemon.switch_pair import PairRegisters, RunningPair
 from tests.daemon.conftest import lab
 
 BED = lab("""

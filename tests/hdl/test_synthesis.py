@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from olafctl.wire.geometry import Geometry
-from olaflab.queue.synthesis import synthesize
 from olafswitch.errors import MissingTool
 from olafswitch.simulation.mapping import mapper
 from olafswitch.simulation.netlist import Netlist
+from olaftest.queue.synthesis import synthesize
 
 
 @pytest.mark.timeout(900)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from olafctl import paths
-from olaflab.daemon.machines import PORT, Lab, lab, why_not
+from olaftest.daemon.machines import PORT, Lab, lab, why_not
 
 
 def shipped(bed: str) -> str:

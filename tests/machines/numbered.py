@@ -15,8 +15,8 @@ from olafctl.membership.model import Host
 from olafctl.targets import testbeds
 from olafctl.wire.frames import Datagram, Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olafswitch.ports.host import HostPort
+from olaftest.frames import OlafFrame
 
 _WINDOW = 8
 _PATIENCE = 10.0

@@ -12,9 +12,9 @@ from olafctl.machines.calls import DEPLOYMENT, SERVICE, VERSION
 from olafctl.machines.certificates import issue
 from olafctl.machines.client import Agent, Unreachable
 from olafctl.testbed.model import Machine
-from olaflab.daemon.machines import client_folder
 from olafswitch.errors import BadInput, OlafError
 from olafswitch.p4runtime.address import Tls
+from olaftest.daemon.machines import client_folder
 from tests.testbed.test_machines import TREE
 
 BED = TREE.replace("192.0.2.1:9700", "127.0.0.1:1")

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from olafctl.machines import builds
-from olaflab.daemon.machine_scale import star
-from olaflab.daemon.machines import Lab, lab, why_not
 from olafswitch import cache
 from olafswitch.errors import OlafError
+from olaftest.daemon.machines import Lab, lab, star, why_not
 
 _COMPILER = """#!/bin/sh
 [ "$1" = --version ] && {{ /usr/bin/g++ --version; {more}; exit; }}

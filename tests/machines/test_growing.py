@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from olaflab.daemon.machine_scale import star
-from olaflab.daemon.machines import Lab, lab, why_not
+from olaftest.daemon.machines import Lab, lab, star, why_not
 from tests.machines.conftest import deployed_without
 from tests.machines.test_two_racks import ENGINE
 

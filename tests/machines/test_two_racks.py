@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from olafctl.machines.certificates import issue
-from olaflab.daemon.daemon_process import running as serving
-from olaflab.daemon.daemon_process import until
-from olaflab.daemon.machines import PORT, Lab, lab, why_not
+from olaftest.daemon.daemon_process import running as serving
+from olaftest.daemon.daemon_process import until
+from olaftest.daemon.machines import PORT, Lab, lab, why_not
 from tests.machines.conftest import deployed_without, multi_hop
 
 ENGINE = "olafctl.targets.twin.process"

@@ -13,8 +13,8 @@ from olafctl.machines.certificates import issue
 from olafctl.membership.interface import Compacted, Event, MembershipStore, Rows
 from olafctl.membership.model import Row
 from olafctl.membership.sqlite import FILE, SqliteStore
-from olaflab.daemon import etcd_server
 from olafswitch.errors import BadInput, OlafError
+from olaftest.daemon import etcd_server
 from tests.daemon.conftest import DEADLINE, needs_etcd
 
 Open = Callable[[], MembershipStore]

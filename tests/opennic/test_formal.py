@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from olafctl import paths
-from olaflab.queue.formal import abc
 from olafswitch.errors import MissingTool
 from olafswitch.p4.verilog.compile import library
 from olafswitch.simulation.mapping import run, yosys
+from olaftest.queue import abc
 
 FORMAL = Path(__file__).parent / "formal"
 SOURCES = {path.stem: path for path in [*(paths.sources() / "hdl" / "opennic").glob("*.v"), *library()]}

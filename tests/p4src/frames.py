@@ -9,7 +9,7 @@ from scapy.layers.l2 import Ether
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
+from olaftest.frames import OlafFrame
 
 WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
 NEIGHBOUR = Endpoint("02:00:00:00:00:02", IPv4Address("10.0.0.2"), 40002)

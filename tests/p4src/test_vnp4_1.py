@@ -14,9 +14,9 @@ from scapy.packet import Raw
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, unpack
 from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind, Refusal
-from olaflab.frames import OlafFrame
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4runtime.dataplane import Exact
+from olaftest.frames import OlafFrame
 from tests.p4src.frames import (
     BETWEEN,
     CHILD,

@@ -10,8 +10,8 @@ from scapy.packet import Raw
 from olafctl.wire import layouts
 from olafctl.wire.frames import pack
 from olafctl.wire.layouts import QUEUE_PORT, Flag, Kind
-from olaflab.frames import OlafFrame
 from olafswitch.p4.switch.native import NativeSwitch
+from olaftest.frames import OlafFrame
 from tests.p4src.frames import (
     PLAIN,
     STRANGER,

@@ -7,7 +7,7 @@ import pytest
 
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olaflab.queue.model import QueueModel
+from olaftest.queue.model import QueueModel
 
 NewQueue = Callable[[Geometry], QueueModel]
 

@@ -5,10 +5,10 @@ import pytest
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
-from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import QueueModel
-from olaflab.queue.traffic import update
 from olafswitch.errors import BadInput
+from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.model import QueueModel
+from olaftest.queue.traffic import update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT, gradients

@@ -9,8 +9,8 @@ import pytest
 
 from olafctl.queue.registers import BY_NAME
 from olafctl.wire.layouts import Kind
-from olaflab.queue.model import Departure, QueueModel, Sidecar
-from olaflab.queue.traffic import Frame, update
+from olaftest.queue.model import Departure, QueueModel, Sidecar
+from olaftest.queue.traffic import Frame, update
 
 from .test_rules import LIMIT, bits, conserved, gradients, held
 

@@ -8,9 +8,9 @@ import pytest
 
 from olafctl.queue.registers import rate_word
 from olafctl.wire.geometry import Geometry
-from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import Departure, Instant, QueueModel
-from olaflab.queue.traffic import Frame, Traffic
+from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.model import Departure, Instant, QueueModel
+from olaftest.queue.traffic import Frame, Traffic
 
 from .conftest import NewQueue
 

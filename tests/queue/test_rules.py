@@ -8,9 +8,9 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
-from olaflab.queue.model import Departure, QueueModel, Sidecar
-from olaflab.queue.traffic import Frame, update
 from olafswitch.errors import BadInput
+from olaftest.queue.model import Departure, QueueModel, Sidecar
+from olaftest.queue.traffic import Frame, update
 
 LIMIT = 100_000
 

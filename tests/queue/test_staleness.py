@@ -13,11 +13,11 @@ from olafctl.queue.software import build_software_queue
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
-from olaflab.queue.clockless import ClocklessQueue, build_clockless
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import AnyQueue, QueueModel, Sidecar
-from olaflab.queue.traffic import Frame, update
+from olaftest.queue.clockless import ClocklessQueue, build_clockless
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.model import AnyQueue, QueueModel, Sidecar
+from olaftest.queue.traffic import Frame, update
 
 from .conftest import NewQueue
 from .test_rules import LIMIT

@@ -6,9 +6,9 @@ from olafctl.queue.registers import DISPOSITIONS, Command, IndexSettings
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.modes import Mode
-from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import QueueModel
-from olaflab.queue.traffic import Frame, update
+from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.model import QueueModel
+from olaftest.queue.traffic import Frame, update
 
 from .conftest import NewQueue
 from .test_commands import give

@@ -19,8 +19,8 @@ from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.frames import OlafFrame
 
 SOON = 60.0
 """Seconds within which something happens that must."""

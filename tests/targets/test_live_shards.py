@@ -20,8 +20,8 @@ from olafctl.targets.testbeds import load
 from olafctl.targets.twin.running import RunningTwin
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.frames import OlafFrame
 
 from .conftest import SOON, quietly, update
 

@@ -11,7 +11,7 @@ import pytest
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running, TimedFrame
 from olafctl.testbed.model import Testbed
-from olaflab.pipeline.twin import deployed
+from olaftest.deployment import deployed
 from tests.targets.conftest import update, why_not
 
 BED = Path(__file__).parents[1] / "packets" / "two-engines.yaml"

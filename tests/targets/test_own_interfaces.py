@@ -18,13 +18,13 @@ from olafctl.network import interfaces, ip, steering
 from olafctl.network.interfaces import Pair
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olafswitch.engine.device import EngineSwitch
 from olafswitch.engine.engine import Engine
 from olafswitch.errors import OlafError
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4runtime.dataplane import Replica
 from olafswitch.ports.host import InterfaceHostPort
+from olaftest.frames import OlafFrame
 
 from .test_socket_ports import CPU, PROGRAM
 

@@ -14,7 +14,7 @@ from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
+from olaftest.frames import OlafFrame
 from tests.targets.conftest import started
 
 FRAMES = 1500

@@ -15,9 +15,9 @@ from olafctl.targets import registry
 from olafctl.targets.interface import Advanced, TimedFrame, of_root
 from olafctl.wire.frames import Datagram, Endpoint
 from olafctl.wire.layouts import CONTROL_TOS, FrameType
-from olaflab.frames import OlafFrame
 from olafswitch.errors import OlafError
 from olafswitch.ports.transport import Transport
+from olaftest.frames import OlafFrame
 
 from .conftest import Live, endpoint, started, update, why_not
 from .test_transports import bed_of

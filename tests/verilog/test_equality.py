@@ -11,13 +11,13 @@ from olafctl.targets.opennic.metadata import fields
 from olafctl.wire import layouts
 from olafctl.wire.frames import mac_bits
 from olafctl.wire.layouts import CPU_PORT, Kind
-from olaflab.pipeline.programs.equality import compare
 from olafswitch.p4.compiler import compile_program, p4info_of
 from olafswitch.p4.hardware.simulated import SimulatedSwitch
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4runtime.dataplane import ActionCall, Key, Lpm, Ternary
 from olafswitch.p4runtime.program import Program
+from olaftest.programs.equality import compare
 from tests.p4.switches import PROGRAMS
 from tests.p4src.frames import (
     CHILD,

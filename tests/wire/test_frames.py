@@ -15,8 +15,8 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
 from olafctl.wire.layouts import Flag, FrameType, Layout
 from olafctl.wire.scapy_layers import Olaf, OlafStatus, Shim
-from olaflab.frames import OlafFrame
 from olafswitch.toolchain import cxx
+from olaftest.frames import OlafFrame
 
 WORKER = Endpoint("02:00:00:00:00:01", IPv4Address("10.0.0.1"), 40001)
 SERVER = Endpoint("02:00:00:00:00:fe", IPv4Address("10.0.0.254"), layouts.UDP_PORT)

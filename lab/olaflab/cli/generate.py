@@ -18,6 +18,7 @@ _METADATA = (
     "switch/pyproject.toml",
     "switch/olafswitch/__init__.py",
     "lab/pyproject.toml",
+    "testkit/pyproject.toml",
     "sdk/pyproject.toml",
 )
 _VERSION = re.compile(r'^(version|__version__) = ".*"$', re.MULTILINE)

@@ -29,10 +29,10 @@ from olafctl.membership.model import Cluster
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
 from olaflab.daemon.clients import answered, created
-from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.kept_twin import kept_twin
 from olafswitch.errors import OlafError, Problem
+from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, until
 
 _TESTBED = """
 name: chaos

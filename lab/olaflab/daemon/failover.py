@@ -21,14 +21,15 @@ from olafctl.daemon.etcd import messages
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.targets import testbeds
-from olaflab.daemon import etcd_server, pair_daemon
+from olaflab.daemon import pair_daemon
 from olaflab.daemon.clients import answered, created
-from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess, until
-from olaflab.daemon.etcd_server import Cluster
 from olaflab.daemon.history import Call, Outcome, violations
-from olaflab.daemon.relay import Relay
-from olaflab.daemon.switch_pair import SwitchPair, switches
 from olafswitch.errors import OlafError, Problem
+from olaftest.daemon import etcd_server
+from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, until
+from olaftest.daemon.etcd_server import Cluster
+from olaftest.daemon.relay import Relay
+from olaftest.daemon.switch_pair import SwitchPair, switches
 
 _TESTBED = """
 name: failover

@@ -22,10 +22,10 @@ from olafctl.wire import control, layouts
 from olafctl.wire.authentication import signed
 from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, pack, unpack
-from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.kept_twin import kept_twin
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.daemon.daemon_process import TIMEOUT, until
 
 _TESTBED = """
 name: hostile

@@ -21,9 +21,9 @@ from olafctl.targets.interface import Running
 from olafctl.targets.twin.process import GRPC_SOCKET
 from olafctl.testbed.model import Testbed
 from olaflab.daemon import twin_daemon
-from olaflab.daemon.daemon_process import DaemonProcess, running, until
-from olaflab.daemon.relay import Relay
 from olafswitch.errors import OlafError
+from olaftest.daemon.daemon_process import DaemonProcess, running, until
+from olaftest.daemon.relay import Relay
 
 _FROZEN_SECONDS = 2.0
 

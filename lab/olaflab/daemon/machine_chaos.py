@@ -19,11 +19,12 @@ from olafctl.membership.interface import MembershipStore
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
-from olaflab.daemon import chaos, etcd_server
-from olaflab.daemon.daemon_process import DaemonProcess
-from olaflab.daemon.machines import DESK, OPERATOR, PORT, Lab, lab, why_not
+from olaflab.daemon import chaos
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.namespace import within
+from olaftest.daemon import etcd_server
+from olaftest.daemon.daemon_process import DaemonProcess
+from olaftest.daemon.machines import DESK, OPERATOR, PORT, Lab, lab, why_not
 
 _ENGINES = ("m1", "m2", "m3")
 _DAEMONS = ("m1", "m2")

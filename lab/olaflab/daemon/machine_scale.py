@@ -3,7 +3,7 @@ of more agents than that, simulated by one that answers at many addresses."""
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +18,9 @@ from olafctl.machines.certificates import issue
 from olafctl.targets import testbeds
 from olafctl.targets.processes import last_words
 from olafctl.testbed.model import Machine
-from olaflab.daemon.machines import PORT, Lab, lab, why_not
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4runtime.address import Tls
+from olaftest.daemon.machines import Lab, lab, star, why_not
 
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "build": ("build", "{bed}"),
@@ -83,32 +83,6 @@ engine: {indices: 4, slots: 2, beats: 4}
 ports: [{number: 1, name: ps, transport: unix}]
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
-"""
-
-
-def star(made: Lab, names: Sequence[str], mode: str = "olaf") -> str:
-    """The testbed ``many``: its root on the first of these machines, a rack with a worker on each other."""
-    racks = [*enumerate(names[1:], 2)]
-    listed = ", ".join(f"{{name: {name}, address: {made.machines[name].address}:{PORT}}}" for name in names)
-    engine = "indices: 4, slots: 16, beats: 4"
-    down = ", ".join(f"{{number: {n}, name: d{n}, transport: nic, path: cable{n}}}" for n, _ in racks)
-    leaves = "\n".join(
-        f"  - {{name: r{n}, machine: {name}, {engine}, ports: [{{number: {100 + n}, name: h{n}, "
-        f"transport: unix}}, {{number: {200 + n}, name: u{n}, transport: nic, path: cable{n}}}]}}"
-        for n, name in racks
-    )
-    links = ", ".join(f"{{ends: [r{n}.u{n}, root.d{n}]}}" for n, _ in racks)
-    workers = ", ".join(f"{{name: w{n}, port: h{n}, ip: 10.0.1.{n}}}" for n, _ in racks)
-    return f"""
-name: many
-target: software
-machines: [{listed}]
-engines:
-  - {{name: root, machine: m1, {engine}, ports: [{{number: 1, name: ps, transport: unix}}, {down}]}}
-{leaves}
-links: [{links}]
-parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
-clusters: [{{name: all, mode: {mode}, workers: [{workers}]}}]
 """
 
 

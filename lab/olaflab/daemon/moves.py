@@ -19,11 +19,11 @@ from olafctl.targets.interface import of_root
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint, unpack
 from olafctl.wire.layouts import FrameType
-from olaflab.daemon.daemon_process import TIMEOUT, until
 from olaflab.daemon.kept_twin import KeptTwin, kept_twin
-from olaflab.frames import OlafFrame
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
+from olaftest.daemon.daemon_process import TIMEOUT, until
+from olaftest.frames import OlafFrame
 
 _CLUSTERS = ("red", "green", "blue")
 _MOVERS = 4

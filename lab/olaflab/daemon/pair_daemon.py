@@ -7,9 +7,9 @@ from pathlib import Path
 from olafctl.daemon.controller import CHECK_SECONDS
 from olafctl.daemon.daemon import Shared, serving
 from olafctl.targets import testbeds
-from olaflab.daemon.daemon_process import DaemonProcess
-from olaflab.daemon.switch_pair import SwitchPair
 from olafswitch import main_thread
+from olaftest.daemon.daemon_process import DaemonProcess
+from olaftest.daemon.switch_pair import SwitchPair
 
 _TESTBED = "testbed.yaml"
 

@@ -20,9 +20,9 @@ from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import testbeds
 from olafctl.testbed.ground import ground
 from olaflab.daemon import pair_daemon
-from olaflab.daemon.daemon_process import running, until
-from olaflab.daemon.switch_pair import SwitchPair, switches
 from olafswitch.errors import BadInput, OlafError, Problem
+from olaftest.daemon.daemon_process import running, until
+from olaftest.daemon.switch_pair import SwitchPair, switches
 
 _TESTBED = """
 name: control

@@ -1,7 +1,7 @@
 """What the 250 MHz user box and each of its two blocks take of an XCU55C, as Yosys maps them.
 
 In the box OlafQueue and the blocks are black boxes: the queue's own figures are those of
-:mod:`olaflab.queue.synthesis`.
+:mod:`olaftest.queue.synthesis`.
 """
 
 from collections.abc import Mapping

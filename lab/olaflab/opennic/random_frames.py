@@ -23,7 +23,6 @@ from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.opennic.box import Box
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import compile_program
@@ -34,6 +33,7 @@ from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4.verilog.module import Module
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, P4Info, Replica
 from olafswitch.p4runtime.program import Program
+from olaftest.frames import OlafFrame
 
 QUEUE = Geometry(slots=8, beats=142)
 WORKERS_PORT, SERVERS_PORT = 1, 2

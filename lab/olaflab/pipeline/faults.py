@@ -27,11 +27,12 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
-from olaflab.pipeline.twin import deployed, engine_processes
+from olaflab.pipeline.twin import engine_processes
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.host import HostPort, open_host_port
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import deployed
+from olaftest.frames import OlafFrame
 
 _SECONDS = 60.0
 _QUIET = 0.2

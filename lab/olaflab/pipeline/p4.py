@@ -65,7 +65,7 @@ def update(worker: int, size: int) -> bytes:
     """One worker's update of ``size`` bytes, headers included; zeros for gradients."""
     import numpy as np
 
-    from olaflab.frames import OlafFrame
+    from olaftest.frames import OlafFrame
 
     frame = OlafFrame(
         source=Endpoint("02:00:00:00:00:01", IPv4Address(_WORKER_NET + worker), UDP_PORT),

@@ -14,9 +14,10 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olaflab.pipeline import in_process
 from olaflab.pipeline.in_process import InProcess, Together
-from olaflab.pipeline.twin import Rate, deployed, ends, engine_processes, updates, wall, why_no_veth
+from olaflab.pipeline.twin import Rate, ends, engine_processes, updates, wall, why_no_veth
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import deployed
 
 _JUMBO_BEATS = 142
 _MOST_UNDER_WAY = 1024

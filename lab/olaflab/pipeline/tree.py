@@ -12,7 +12,8 @@ from olafctl.targets.interface import Progress, Running, TimedFrame
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.modes import Mode
-from olaflab.pipeline.twin import deployed, updates
+from olaflab.pipeline.twin import updates
+from olaftest.deployment import deployed
 
 
 @dataclass(frozen=True)

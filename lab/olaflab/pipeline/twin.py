@@ -1,35 +1,28 @@
 """Frames a second through a whole pipeline: in virtual time where the target has it, and over veths."""
 
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import psutil
 
-from olafctl.control import devices, shards
-from olafctl.control.desired import desired
-from olafctl.control.locks import locked
-from olafctl.control.store import clear
 from olafctl.membership.model import Host, Member
 from olafctl.network import interfaces
 from olafctl.queue.registers import DISPOSITIONS
-from olafctl.targets import processes, registry
+from olafctl.targets import processes
 from olafctl.targets.engine import load
-from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
+from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
-from olafswitch import paths
 from olafswitch.errors import BadInput, Problem
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
+from olaftest.frames import OlafFrame
 
 _KINDS = 64
 _PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -57,32 +50,6 @@ class Rate:
     def per_second(self) -> float:
         """Frames a second that came out."""
         return self.received / self.seconds if self.seconds else 0.0
-
-
-@contextmanager
-def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
-    """``testbed`` running and programmed, the queue in FIFO mode: every update counts.
-
-    In a state folder of its own, where ``olafctl destroy`` finds what an untimely end leaves.
-    Raises OlafError.
-    """
-    target = registry.get(testbed.target)
-    build = target.build(testbed, progress)
-    home = paths.state()
-    home.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home))
-    with locked(folder):
-        try:
-            running = target.start(testbed, build, folder, progress)
-            with devices.controlling(running) as sessions:
-                devices.push_pipelines(running, sessions)
-                devices.converge(running, sessions, desired(testbed))
-            shards.balance(running, testbed, testbed.clusters)
-            of_root(running.queues).write("mode", Mode.FIFO.number)
-            yield running
-        finally:
-            target.stop(folder)
-            clear(folder)
 
 
 def updates(

@@ -16,10 +16,10 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.queue.links import Link
-from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
 from olafswitch.errors import OlafError, Problem
+from olaftest.frames import OlafFrame
+from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
 
 GEOMETRY = Geometry(indices=1024, slots=64, beats=140)
 QUOTA = 48

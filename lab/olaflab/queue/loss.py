@@ -24,10 +24,10 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
-from olaflab.frames import Gradient, OlafFrame
 from olaflab.queue.links import Link
-from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
 from olafswitch.errors import OlafError, Problem
+from olaftest.frames import Gradient, OlafFrame
+from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
 
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 RATE = 10e9

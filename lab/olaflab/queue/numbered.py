@@ -21,10 +21,10 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import WINDOW, Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET, Kind
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden.frames import field as header_field
-from olaflab.queue.model import QueueModel, Sidecar
-from olaflab.queue.traffic import update
 from olafswitch.errors import OlafError, Problem
+from olaftest.queue.golden.frames import field as header_field
+from olaftest.queue.model import QueueModel, Sidecar
+from olaftest.queue.traffic import update
 
 GEOMETRY = Geometry(indices=16, slots=8, beats=24)
 SEGMENTS = 4

@@ -11,8 +11,8 @@ import numpy as np
 from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
-from olaflab.queue.model import CYCLE_NS, QueueModel
-from olaflab.queue.traffic import Frame, update
+from olaftest.queue.model import CYCLE_NS, QueueModel
+from olaftest.queue.traffic import Frame, update
 
 SIZES = (256, 1500, 9036)
 MIXES = ("every frame another cluster", "random over 9 clusters", "all one cluster")

@@ -18,7 +18,7 @@ PATTERNS = (
     "reference/**",
 )
 _COPIED = ("CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md", "switch/README.md", "docs")
-_LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds", "tests")
+_LINKED = ("lab", "olafctl", "packaging", "sdk/examples", "templates", "testbeds", "testkit", "tests")
 """Where files lie that pages offer. The pages are copies: Sphinx resolves links before it compares places."""
 _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
     "Use": (

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from olafctl.targets import registry
-from olaflab.daemon import chaos, etcd_server, machines
+from olaflab.daemon import chaos
+from olaftest.daemon import etcd_server, machines
 
 
 @pytest.mark.parametrize("tree", [pytest.param(False, marks=pytest.mark.slow), True])

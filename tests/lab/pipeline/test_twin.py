@@ -11,8 +11,9 @@ from olafctl.network import interfaces
 from olafctl.targets.bmv2.target import TARGET
 from olafctl.targets.interface import of_root
 from olaflab.pipeline import shards
-from olaflab.pipeline.twin import Interleaved, Rate, deployed, ends, interleaved, wall
+from olaflab.pipeline.twin import Interleaved, Rate, ends, interleaved, wall
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import deployed
 
 MISSING = TARGET.missing()
 

@@ -9,12 +9,12 @@ import pytest
 
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olaflab.queue import conform
-from olaflab.queue.clockless import ClocklessQueue, build_clockless
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.golden import GoldenQueue, Unexplained
-from olaflab.queue.model import Instant, QueueModel
-from olaflab.queue.traffic import Frame, Traffic
+from olaftest.queue import conform
+from olaftest.queue.clockless import ClocklessQueue, build_clockless
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.golden import GoldenQueue, Unexplained
+from olaftest.queue.model import Instant, QueueModel
+from olaftest.queue.traffic import Frame, Traffic
 
 
 def test_every_byte_and_every_counter_agree() -> None:

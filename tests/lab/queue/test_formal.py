@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from olaflab.queue.formal import abc, design, proofs
+from olaflab.queue.formal import design, proofs
 from olafswitch.errors import MissingTool
 from olafswitch.simulation.mapping import yosys, yowasp
+from olaftest.queue import abc
 
 
 def _tools() -> str | None:

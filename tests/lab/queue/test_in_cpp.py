@@ -3,7 +3,7 @@
 import pytest
 
 from olafctl.wire.geometry import Geometry
-from olaflab.queue.in_cpp import agreement
+from olaftest.queue.in_cpp import agreement
 
 
 @pytest.mark.parametrize("seed", range(22, 28))

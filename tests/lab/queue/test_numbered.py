@@ -10,8 +10,8 @@ import pytest
 from olafctl.queue.registers import Command
 from olafctl.queue.verilate import build_queue
 from olaflab.queue import numbered
-from olaflab.queue.model import QueueModel
 from olafswitch.errors import OlafError
+from olaftest.queue.model import QueueModel
 
 
 @pytest.fixture(scope="module")

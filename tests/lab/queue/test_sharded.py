@@ -8,10 +8,10 @@ import pytest
 from olafctl.queue.software import build_software_queue
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
-from olaflab.queue.conform import GEOMETRIES
-from olaflab.queue.model import QueueModel
-from olaflab.queue.sharded import run, run_seed
 from olafswitch.errors import BadInput
+from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.model import QueueModel
+from olaftest.queue.sharded import run, run_seed
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from olafctl import paths
 from olafswitch.toolchain import cxx, verilator_root
 
 _PARTS = ("olafctl", "hdl", "templates", "p4src", "docs", "sdk/olaf", "switch")
-_VERSIONED = ("lab", "sdk")
+_VERSIONED = ("lab", "sdk", "testkit")
 """Other distributions whose version is olafctl's."""
 
 
@@ -62,7 +62,7 @@ def test_the_width_of_a_tuser_field(tree: Path) -> None:
     change(tree / "olafctl/wire/layouts.py", 'Field("worker", 32,', 'Field("worker", 40,')
     generate_and_lint(tree)
     assert "bit<40> worker;" in (tree / "p4src/headers.p4").read_text()
-    size = "from olaflab.queue.model import Tuser; print(Tuser.worker.size)"
+    size = "from olaftest.queue.model import Tuser; print(Tuser.worker.size)"
     assert python(tree, "-c", size).strip() == "8"
 
 

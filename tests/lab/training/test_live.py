@@ -32,7 +32,7 @@ from olafctl.network import interfaces
 from olafctl.targets import processes
 from olafctl.targets.interface import of_root
 from olafctl.targets.testbeds import load
-from olaflab.daemon.daemon_process import DaemonProcess, running
+from olaftest.daemon.daemon_process import DaemonProcess, running
 from tests.targets.conftest import why_not
 
 # The geometry of tests/lab/training/cosim: one build for both.

@@ -18,12 +18,12 @@ from olafctl.membership.model import Host, default_mac
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import BEAT_BYTES, ETHERNET
-from olaflab.daemon.machines import Lab, lab, why_not
 from olaflab.training.cosim.medium import address
 from olaflab.training.replicas import plan as plans
 from olaflab.training.replicas.live import Team
 from olaflab.training.replicas.lossy import LossyPort
 from olafswitch.ports.namespace import within
+from olaftest.daemon.machines import Lab, lab, why_not
 from tests.machines.conftest import over_machines
 
 MEMBERS, VALUES, ROUNDS = 4, 3000, 100

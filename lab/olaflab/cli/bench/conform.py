@@ -67,8 +67,8 @@ def command(
     if lossy is not None:
         _over_lossy_links(lossy, as_json)
         return
-    from olaflab.queue import conform, sharded
-    from olaflab.queue.golden import Unexplained
+    from olaftest.queue import conform, sharded
+    from olaftest.queue.golden import Unexplained
 
     reported = 0
 
@@ -95,9 +95,9 @@ def command(
 
 
 def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -> None:
-    from olaflab.pipeline.programs.equality import Difference, compared
     from olaflab.pipeline.programs.generator import Generator
     from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
+    from olaftest.programs.equality import Difference, compared
 
     def texts() -> Iterator[tuple[str, str]]:
         for file in files:

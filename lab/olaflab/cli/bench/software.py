@@ -83,6 +83,7 @@ def command(
     from olaflab.pipeline import bare, in_process
     from olaflab.pipeline import faults as faulty
     from olaflab.pipeline import twin as throughput
+    from olaftest.deployment import deployed
 
     if soak is not None:
         from olaflab.pipeline import shards
@@ -134,8 +135,7 @@ def command(
     with ExitStack() as stack:
         names = ["software", "twin", *([compare] if compare else [])]
         targets = {
-            name: stack.enter_context(throughput.deployed(replace(bed, target=name), log_progress))
-            for name in names
+            name: stack.enter_context(deployed(replace(bed, target=name), log_progress)) for name in names
         }
         if reason := throughput.why_no_veth(targets["software"]):
             results["veth"] = {"skipped": reason}
@@ -143,7 +143,7 @@ def command(
             between = {name: (target, throughput.ends(target, bed)) for name, target in targets.items()}
             if compare is not None:
                 other = replace(bed, target=compare)
-                alone = stack.enter_context(throughput.deployed(other, log_progress))
+                alone = stack.enter_context(deployed(other, log_progress))
                 names.append(f"{compare} alone")
                 between[names[-1]] = alone, bare.unplug(alone, other)
             log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")

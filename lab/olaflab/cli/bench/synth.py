@@ -12,7 +12,7 @@ from olafswitch.console.output import json_option, log_progress, print_json, tab
 from olafswitch.errors import OlafError
 
 if TYPE_CHECKING:
-    from olaflab.queue.synthesis import Utilisation
+    from olaftest.queue.synthesis import Utilisation
 
 PAPER_PERCENT = {"LUT": 3.52, "FF": 1.5}
 GOAL_PERCENT = {"LUT": 1.35, "FF": 0.8}
@@ -47,8 +47,8 @@ def command(indices: int | None, slots: int | None, beats: int | None, box: bool
     if box:
         _box(as_json)
         return
-    from olaflab.queue.synthesis import synthesize
     from olafswitch.simulation.mapping import version
+    from olaftest.queue.synthesis import synthesize
 
     given = {"indices": indices, "slots": slots, "beats": beats}
     chosen = {name: value for name, value in given.items() if value is not None}

@@ -59,12 +59,13 @@ def command(
     from olafctl.targets import testbeds
     from olaflab.pipeline import bare
     from olaflab.pipeline import twin as throughput
+    from olaftest.deployment import deployed
 
     bed = dataclasses.replace(testbeds.load(testbeds.locate(testbed or "laptop")), target="twin")
     updates = throughput.updates(bed, size)
     results: dict[str, Any] = {}
     with ExitStack() as stack:
-        running = stack.enter_context(throughput.deployed(bed, log_progress))
+        running = stack.enter_context(deployed(bed, log_progress))
         for name, gap in (("back to back", throughput.line_gap(updates)), ("1 µs apart", 1000)):
             log_progress(f"measuring virtual time, frames {name}")
             results[f"twin, virtual time, {name}"] = throughput.virtual(running, bed, updates, frames, gap)
@@ -74,9 +75,7 @@ def command(
             targets = {"twin": (running, throughput.ends(running, bed))}
             if compare is not None:
                 other = dataclasses.replace(bed, target=compare)
-                chain, alone = (
-                    stack.enter_context(throughput.deployed(other, log_progress)) for _ in range(2)
-                )
+                chain, alone = (stack.enter_context(deployed(other, log_progress)) for _ in range(2))
                 targets[compare] = chain, throughput.ends(chain, other)
                 targets[f"{compare} alone"] = alone, bare.unplug(alone, other)
             log_progress(

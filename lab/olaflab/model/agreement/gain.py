@@ -14,12 +14,12 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.model.gain import Job, Way, scenario
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario, Trace
-from olaflab.pipeline.twin import deployed
 from olaflab.segments import ages_of_oldest_segment
+from olaftest.deployment import deployed
+from olaftest.frames import OlafFrame
 
 MS = 1_000_000
 RATE = 1_953_125

@@ -15,10 +15,10 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Source, Trace
-from olaflab.queue.model import CYCLE_NS, QueueModel, Sidecar
+from olaftest.frames import OlafFrame
+from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
 
 GEOMETRY = Geometry()
 BEATS = (3, 4, 5, 8, 16, 24)

@@ -19,7 +19,6 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.model.agreement.tree import (
     DRAINED,
     FASTER,
@@ -32,8 +31,9 @@ from olaflab.model.agreement.tree import (
 )
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace
-from olaflab.pipeline.twin import deployed
-from olaflab.queue.model import CYCLE_NS
+from olaftest.deployment import deployed
+from olaftest.frames import OlafFrame
+from olaftest.queue.model import CYCLE_NS
 
 _LOADS = (0.2, 0.7, 2.0)
 """Results that are requested, in terms of what the slowest output or link takes."""

@@ -15,12 +15,12 @@ from olafctl.testbed.topology import Topology
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olaflab.model.from_testbed import engines_of
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Trace
-from olaflab.pipeline.twin import deployed
-from olaflab.queue.model import CYCLE_NS
+from olaftest.deployment import deployed
+from olaftest.frames import OlafFrame
+from olaftest.queue.model import CYCLE_NS
 
 FASTER = (1, 30, 1000)
 """Times the testbed's rates."""

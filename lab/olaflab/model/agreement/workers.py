@@ -20,9 +20,9 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olaflab.model.agreement.gain import MS, RATE, testbed
 from olaflab.model.gain import Job, Spread, Way, gain, spread
-from olaflab.pipeline.twin import deployed
 from olaflab.training.cosim.medium import EngineMedium, address
 from olafswitch.errors import OlafError, Problem
+from olaftest.deployment import deployed
 
 CASES = (
     Job(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500),

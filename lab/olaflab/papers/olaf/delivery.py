@@ -30,11 +30,11 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import ETHERNET, GRADIENT_OFFSET, IPV4, OLAF, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
-from olaflab.pipeline.twin import deployed
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import OlafError, Problem
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import deployed
+from olaftest.frames import OlafFrame
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 DELAY = 1000

@@ -13,11 +13,11 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.pipeline.twin import deployed
 from olaflab.training import network
 from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.plan import Plan, Trained
 from olaflab.training.virtual import train
+from olaftest.deployment import deployed
 
 BLOCK = 40
 """Updates of any workers, in order of time, of which a run keeps one mean reward."""

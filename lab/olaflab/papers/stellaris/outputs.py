@@ -22,7 +22,7 @@ from olaflab.papers.runs import Runs
 from olaflab.papers.stellaris import congested
 from olaflab.papers.stellaris.congested import SYSTEMS, Run, Setting, System
 from olaflab.papers.summary import Summary, estimate
-from olaflab.pipeline.twin import deployed
+from olaftest.deployment import deployed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

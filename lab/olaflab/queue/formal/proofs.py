@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from olaflab.queue.formal import abc
 from olaflab.queue.formal.design import Design, circuit
 from olafswitch.errors import OlafError, Problem
+from olaftest.queue import abc
 
 _UNBOUNDED_SECONDS = 3600
 _SEARCHED = 20

@@ -1,9 +1,9 @@
 """What the golden model does not see of a queue: needless waits, and what outlives a reset."""
 
 from olafctl.wire.layouts import Kind
-from olaflab.queue.golden import Unexplained
-from olaflab.queue.model import QueueModel, Sidecar
-from olaflab.queue.traffic import update
+from olaftest.queue.golden import Unexplained
+from olaftest.queue.model import QueueModel, Sidecar
+from olaftest.queue.traffic import update
 
 _LIMIT = 100_000
 _UPDATES = 24

@@ -4,9 +4,9 @@ import random
 
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.model import QueueModel
-from olaflab.queue.traffic import update
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.model import QueueModel
+from olaftest.queue.traffic import update
 
 _WORDS_OF_A_BEAT = BEAT_BYTES // 4
 

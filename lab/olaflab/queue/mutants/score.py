@@ -15,12 +15,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from olafctl.wire.geometry import Geometry
-from olaflab.queue import conform
-from olaflab.queue.golden import Unexplained
-from olaflab.queue.model import QueueModel
 from olaflab.queue.mutants import figures, races, schema
 from olaflab.queue.mutants.schema import Mutant
 from olafswitch.errors import OlafError
+from olaftest.queue import conform
+from olaftest.queue.golden import Unexplained
+from olaftest.queue.model import QueueModel
 
 GEOMETRY = Geometry(indices=3, slots=3, beats=4, members=3, adder_latency=5)
 """Small, so that every corner is met soon."""

@@ -12,10 +12,10 @@ from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType, Layout
-from olaflab.frames import OlafFrame
 from olaflab.training.replay.schedule import Blocks, Schedule
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import BadInput, OlafError, Problem
+from olaftest.frames import OlafFrame
 
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
-from olaflab.frames import Gradient, OlafFrame
+from olaftest.frames import Gradient, OlafFrame
 
 _SHOWN = 5
 _NAN = 0x7FC00000

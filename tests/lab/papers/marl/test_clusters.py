@@ -22,9 +22,9 @@ from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import FrameType
-from olaflab.frames import OlafFrame
 from olaflab.papers.marl.examples import example
 from olaflab.training.cosim.medium import EngineMedium, address
+from olaftest.frames import OlafFrame
 from tests.lab.training.cosim.conftest import Lab, Recorded, deployed
 
 # A testbed's usual geometry, which many tests have built: it has a slot for each of the eight indices in use,

@@ -13,8 +13,8 @@ from olafctl.membership.model import Member
 from olafctl.targets.interface import TimedFrame, of_root
 from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
 from olafswitch.errors import BadInput
+from olaftest.frames import OlafFrame
 
 from .conftest import Lab, Recorded
 

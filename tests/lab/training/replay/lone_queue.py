@@ -10,8 +10,8 @@ from olafctl.targets.interface import Device, Registers, TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.layouts import Kind
-from olaflab.queue.model import CYCLE_NS, AnyQueue, Sidecar
 from olafswitch.ports.attachment import Attachment
+from olaftest.queue.model import CYCLE_NS, AnyQueue, Sidecar
 
 _SOURCE = slice(26, 30)
 _SEGMENT = slice(60, 62)

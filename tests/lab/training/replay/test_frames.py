@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import TIMES, FrameType
-from olaflab.frames import OlafFrame
 from olaflab.training.replay.frames import receptions, updates, values_in
 from olaflab.training.replay.schedule import Blocks, Load, schedule
 from olafswitch.errors import BadInput, OlafError
+from olaftest.frames import OlafFrame
 from tests.lab.training.replay import small
 
 NEAR = st.tuples(st.integers(0, 2**62), st.integers(-TIMES // 2 + 1, TIMES // 2 - 1))

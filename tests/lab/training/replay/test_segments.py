@@ -12,8 +12,6 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.frames import OlafFrame
-from olaflab.queue.model import QueueModel
 from olaflab.training.replay import plot, report
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.frames import updates, whole_model
@@ -21,6 +19,8 @@ from olaflab.training.replay.run import Outcome, Setting, replay
 from olaflab.training.replay.schedule import Load, Schedule, schedule
 from olaflab.training.replay.trace import Trace
 from olafswitch.errors import BadInput
+from olaftest.frames import OlafFrame
+from olaftest.queue.model import QueueModel
 from tests.lab.training.replay import small
 from tests.lab.training.replay.lone_queue import LoneQueue, in_cpp
 

@@ -8,11 +8,11 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo.experiment import TOGETHER, in_turn
-from olaflab.queue.model import QueueModel
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.measure import Measurement, reduction
 from olaflab.training.replay.run import Setting, clusters_of, replay
 from olaflab.training.replay.schedule import Load, schedule
+from olaftest.queue.model import QueueModel
 from tests.lab.training.replay import small
 from tests.lab.training.replay.lone_queue import LoneQueue
 

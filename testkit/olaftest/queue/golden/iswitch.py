@@ -7,8 +7,8 @@ member counts once in a round.
 from dataclasses import dataclass
 from dataclasses import field as member_of
 
-from olaflab.queue.golden.frames import Update, field
-from olaflab.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.golden.frames import Update, field
+from olaftest.queue.golden.waiting import Waiting, newer_or_same
 
 
 @dataclass

@@ -17,8 +17,8 @@ from olafctl.wire.layouts import (
     Flag,
     FrameType,
 )
-from olaflab.queue.golden.reward import Reward
-from olaflab.queue.model import Sidecar
+from olaftest.queue.golden.reward import Reward
+from olaftest.queue.model import Sidecar
 
 Gradients = npt.NDArray[np.float32]
 ALL_BYTES = (1 << BEAT_BYTES) - 1

@@ -20,11 +20,11 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
 from olafctl.wire.modes import Mode
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.conform import GEOMETRIES, Coverage, seeds
-from olaflab.queue.golden import Unexplained
-from olaflab.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
-from olaflab.queue.traffic import update
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.conform import GEOMETRIES, Coverage, seeds
+from olaftest.queue.golden import Unexplained
+from olaftest.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
+from olaftest.queue.traffic import update
 
 _AT_REST = 10**9
 _LATER = 100
@@ -212,7 +212,7 @@ def run(
     frames: int, count: int, progress: Callable[[Coverage], None], resume: Path | None = None
 ) -> Coverage:
     """Seeds over all geometries with several indices until ``frames`` were compared; see
-    :func:`olaflab.queue.conform.seeds`. Raises Unexplained on any difference, BadInput."""
+    :func:`olaftest.queue.conform.seeds`. Raises Unexplained on any difference, BadInput."""
     several = [geometry for geometry in GEOMETRIES if geometry.indices > 1]
     libraries = [(each, build_queue(each), build_software_queue(each)) for each in several]
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden.iswitch import Rounds
-from olaflab.queue.golden.iswitch_async import NumberedSums
-from olaflab.queue.golden.staleness import Newest
+from olaftest.queue.golden.iswitch import Rounds
+from olaftest.queue.golden.iswitch_async import NumberedSums
+from olaftest.queue.golden.staleness import Newest
 
 
 @dataclass

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from olafctl.queue.registers import QueueRegisters
 from olafctl.wire.layouts import BEAT_BYTES, TUSER, Kind
-from olaflab.sources.cpp import ctypes_fields
 from olafswitch.errors import OlafError, Problem
 
 CYCLE_NS = 4
@@ -58,7 +57,12 @@ class Instant:
 
 
 class Tuser(ctypes.Structure):
-    _fields_ = ctypes_fields(TUSER)
+    """The generated C struct of the shim: each field in the smallest unsigned type that holds it."""
+
+    _fields_ = tuple(
+        (field.name, getattr(ctypes, f"c_uint{max(8, 1 << (field.bits - 1).bit_length())}"))
+        for field in TUSER.fields
+    )
 
 
 class _Instant(ctypes.Structure):

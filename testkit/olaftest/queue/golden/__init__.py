@@ -1,5 +1,5 @@
 """The golden OlafQueue: what every frame must become, written from the papers and not from the Verilog."""
 
-from olaflab.queue.golden.queue import GoldenQueue, Unexplained, with_status
+from olaftest.queue.golden.queue import GoldenQueue, Unexplained, with_status
 
 __all__ = ["GoldenQueue", "Unexplained", "with_status"]

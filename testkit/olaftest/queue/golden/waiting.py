@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from olafctl.wire.layouts import Flag
-from olaflab.queue.golden.frames import Gradients, Update, field, with_fields, without_checksum
-from olaflab.queue.golden.reward import Reward
-from olaflab.queue.model import Sidecar
+from olaftest.queue.golden.frames import Gradients, Update, field, with_fields, without_checksum
+from olaftest.queue.golden.reward import Reward
+from olaftest.queue.model import Sidecar
 
 COUNT_LIMIT = 65535
 _CANONICAL_NAN = np.uint32(0x7FC00000)

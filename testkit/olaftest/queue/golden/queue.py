@@ -19,12 +19,12 @@ from olafctl.queue.registers import BY_NAME, Access, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind, StatusFlag
 from olafctl.wire.modes import Mode
-from olaflab.queue.golden import iswitch, iswitch_async, opportunistic, staleness
-from olaflab.queue.golden.frames import Update, field
-from olaflab.queue.golden.reward import Reward
-from olaflab.queue.golden.settings import Index, Step, steps
-from olaflab.queue.golden.waiting import Waiting, newer_or_same
-from olaflab.queue.model import Instant, Sidecar
+from olaftest.queue.golden import iswitch, iswitch_async, opportunistic, staleness
+from olaftest.queue.golden.frames import Update, field
+from olaftest.queue.golden.reward import Reward
+from olaftest.queue.golden.settings import Index, Step, steps
+from olaftest.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.model import Instant, Sidecar
 
 UNPREDICTED = ("cycle", "input_stalls")
 """Counters that measure time, not what became of frames."""

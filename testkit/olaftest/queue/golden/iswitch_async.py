@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from dataclasses import field as member_of
 
 from olafctl.wire.geometry import WINDOW
-from olaflab.queue.golden.frames import Update, field, with_fields
-from olaflab.queue.golden.iswitch import Room, Rounds, disposition_of_first
-from olaflab.queue.golden.waiting import Waiting, newer_or_same
+from olaftest.queue.golden.frames import Update, field, with_fields
+from olaftest.queue.golden.iswitch import Room, Rounds, disposition_of_first
+from olaftest.queue.golden.waiting import Waiting, newer_or_same
 
 
 @dataclass

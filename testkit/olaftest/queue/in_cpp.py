@@ -12,8 +12,8 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import Kind
 from olafctl.wire.modes import Mode
-from olaflab.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
-from olaflab.queue.traffic import update
+from olaftest.queue.model import AnyQueue, Departure, QueueModel, Sidecar, without_status
+from olaftest.queue.traffic import update
 
 _FIRST = 2000
 """The cycle of the first arrival: the registers are written before."""

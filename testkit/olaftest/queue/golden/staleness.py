@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olaflab.queue.golden.frames import Gradients
-from olaflab.queue.golden.waiting import newer_or_same
+from olaftest.queue.golden.frames import Gradients
+from olaftest.queue.golden.waiting import newer_or_same
 
 _VERSION_BITS = 16
 _IN_A_ROW = 16

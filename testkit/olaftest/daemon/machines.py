@@ -16,8 +16,8 @@ import psutil
 from olafctl.machines.certificates import issue
 from olafctl.membership.model import Host
 from olafctl.network import interfaces, ip, offload
-from olaflab.daemon.daemon_process import TIMEOUT, DaemonProcess
 from olafswitch.ports.namespace import within
+from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess
 
 MTU = 9600
 DESK = "desk"
@@ -205,6 +205,32 @@ def lab(*names: str) -> Iterator[Lab]:
         for machine in made.machines.values():
             _end(machine)
         shutil.rmtree(folder)
+
+
+def star(made: Lab, names: Sequence[str], mode: str = "olaf") -> str:
+    """The testbed ``many``: its root on the first of these machines, a rack with a worker on each other."""
+    racks = [*enumerate(names[1:], 2)]
+    listed = ", ".join(f"{{name: {name}, address: {made.machines[name].address}:{PORT}}}" for name in names)
+    engine = "indices: 4, slots: 16, beats: 4"
+    down = ", ".join(f"{{number: {n}, name: d{n}, transport: nic, path: cable{n}}}" for n, _ in racks)
+    leaves = "\n".join(
+        f"  - {{name: r{n}, machine: {name}, {engine}, ports: [{{number: {100 + n}, name: h{n}, "
+        f"transport: unix}}, {{number: {200 + n}, name: u{n}, transport: nic, path: cable{n}}}]}}"
+        for n, name in racks
+    )
+    links = ", ".join(f"{{ends: [r{n}.u{n}, root.d{n}]}}" for n, _ in racks)
+    workers = ", ".join(f"{{name: w{n}, port: h{n}, ip: 10.0.1.{n}}}" for n, _ in racks)
+    return f"""
+name: many
+target: software
+machines: [{listed}]
+engines:
+  - {{name: root, machine: m1, {engine}, ports: [{{number: 1, name: ps, transport: unix}}, {down}]}}
+{leaves}
+links: [{links}]
+parameter_servers: [{{name: ps, port: ps, ip: 10.0.0.254}}]
+clusters: [{{name: all, mode: {mode}, workers: [{workers}]}}]
+"""
 
 
 def client_folder(certs: Path, folder: Path, name: str) -> None:

@@ -1,8 +1,8 @@
 """Algorithm 1 of OLAF with the reward rule of OLAF §3: what becomes of an update, by what waits."""
 
-from olaflab.queue.golden.frames import Update
-from olaflab.queue.golden.reward import Reward
-from olaflab.queue.golden.waiting import Waiting
+from olaftest.queue.golden.frames import Update
+from olaftest.queue.golden.reward import Reward
+from olaftest.queue.golden.waiting import Waiting
 
 
 def disposition(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from olaflab.pipeline.programs.walks import Walks, fill, members
 from olafswitch import cache
 from olafswitch.p4.check.program import check_program
 from olafswitch.p4.compiler import compile_text, own_digest
@@ -18,6 +17,7 @@ from olafswitch.p4.syntax.preprocess import preprocess
 from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4runtime.dataplane import ActionCall, Key, Replica, TableFull
 from olafswitch.p4runtime.program import Program
+from olaftest.programs.walks import Walks, fill, members
 
 PORTS = (0, 1, 2, 3, 5)
 _RESULT = "result.json"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from olafctl.queue.registers import BY_NAME, Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
-from olaflab.queue.clockless import UNCOUNTED, ClocklessQueue
-from olaflab.queue.golden import GoldenQueue, Unexplained, with_status
-from olaflab.queue.golden.frames import ALL_BYTES, Update, field, keeps_of
-from olaflab.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
+from olaftest.queue.clockless import UNCOUNTED, ClocklessQueue
+from olaftest.queue.golden import GoldenQueue, Unexplained, with_status
+from olaftest.queue.golden.frames import ALL_BYTES, Update, field, keeps_of
+from olaftest.queue.model import Departure, Instant, QueueModel, Sidecar, without_status
 
 BYPASS_BEATS = 512
 _LIMIT = 2_000_000

@@ -9,9 +9,9 @@ from olafctl.queue.registers import Command, IndexSettings
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import FrameType, Kind
 from olafctl.wire.modes import Mode
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.model import Sidecar
-from olaflab.queue.traffic import Frame, update
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.model import Sidecar
+from olaftest.queue.traffic import Frame, update
 
 _WINDOW = 16
 """Contributions before a member's highest number of which an index remembers whether it took them."""

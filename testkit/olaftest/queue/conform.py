@@ -20,13 +20,13 @@ from olafctl.queue.registers import Command, IndexSettings, rate_word
 from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
-from olaflab.queue import edges
-from olaflab.queue.clockless import ClocklessQueue, build_clockless
-from olaflab.queue.comparison import Comparison
-from olaflab.queue.golden import GoldenQueue, Unexplained, iswitch_async
-from olaflab.queue.model import QueueModel
-from olaflab.queue.traffic import Traffic
 from olafswitch.errors import BadInput, Problem
+from olaftest.queue import edges
+from olaftest.queue.clockless import ClocklessQueue, build_clockless
+from olaftest.queue.comparison import Comparison
+from olaftest.queue.golden import GoldenQueue, Unexplained, iswitch_async
+from olaftest.queue.model import QueueModel
+from olaftest.queue.traffic import Traffic
 
 GEOMETRIES = (
     Geometry(indices=16, slots=8, beats=24),

@@ -10,7 +10,7 @@ from olafctl.wire import layouts
 from olafctl.wire.frames import pack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Flag, FrameType, Kind
-from olaflab.queue.model import Sidecar
+from olaftest.queue.model import Sidecar
 
 _NOT_FINITE = tuple(map(float, ("inf", "-inf", "nan")))
 _REWARDS = (

@@ -10,8 +10,8 @@ from olafctl.queue.registers import BY_NAME
 from olafctl.queue.software import build_software_queue
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import GRADIENT_OFFSET
-from olaflab.queue.golden.frames import Update
-from olaflab.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
+from olaftest.queue.golden.frames import Update
+from olaftest.queue.model import Instant, Sidecar, Tuser, sidecar_of, tuser_of
 
 _SOURCE = Path(__file__).parent / "native" / "clockless.cpp"
 _ENDINGS = {"good": 0, "truncated": 1, "overlong": 2}

@@ -1,0 +1,1 @@
+"""What tests of daemons start: etcd, daemons, switches that survive them, machines as namespaces, a relay."""
