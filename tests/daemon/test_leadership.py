@@ -17,6 +17,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
+from olafctl.daemon.operate import opening
 from olafctl.membership.model import Cluster
 from olaftest.daemon import etcd_server
 from olaftest.daemon.daemon_process import until
@@ -90,6 +91,29 @@ def test_a_leader_without_etcd_stops_before_its_lease_ends(etcd: Etcd) -> None:
     finally:
         relay.close()
         lonely.close()
+
+
+@pytest.mark.parametrize("absent", range(3))
+def test_quorum_without_one_member_is_enough_to_read_write_and_lead(absent: int) -> None:
+    if missing := etcd_server.missing():
+        pytest.skip(f"needs {missing}")
+    with etcd_server.cluster(3) as three:
+        three.kill(absent)
+        endpoints = ",".join(three.endpoints)
+        with opening.changing("elsewhere", endpoints, None) as store:
+            assert store.finish({"meta/testbed": {"name": "elsewhere"}}) == 1
+        with opening.reading("elsewhere", endpoints, None) as store:
+            assert store.rows() == (1, {"meta/testbed": {"name": "elsewhere"}})
+        written = Etcd(three.endpoints, timeout=DEADLINE)
+        try:
+            written.transact([], [messages.put(b"/a", b"1")])
+            # A member leaves while it is used: the next one answers.
+            three.start(absent)
+            three.wait()
+            three.kill((absent + 1) % 3 if absent == 0 else 0)
+            assert written.transact([], [messages.get(b"/a")]).responses[0].response_range.kvs[0].value == b"1"
+        finally:
+            written.close()
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\xff\x00", b"[]", b'{"address": ', b'{"host": 1}', b"17"])

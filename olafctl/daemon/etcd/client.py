@@ -1,4 +1,4 @@
-"""A client of etcd's v3 gRPC API: transactions and leases, each call bounded in time and never repeated."""
+"""A client of etcd's v3 gRPC API: transactions and leases, each attempt bounded in time."""
 
 import threading
 from collections.abc import Sequence
@@ -13,20 +13,23 @@ from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
+_UNSENT = "failed to connect to all addresses"
+"""Beginning of gRPC's details of a call that never left this process."""
 
 
 class Etcd:
     """A connection to an etcd cluster; any thread may use it.
 
-    Whether a call that failed was carried out is not known, so none is repeated; the next one goes to the
-    next endpoint.
+    A call that only reads, or whose repetition does no harm, is tried at each endpoint in turn. A write goes
+    to an endpoint that has just answered; if it fails after it was sent, it is not known whether it was
+    carried out, so it is not repeated.
     """
 
     def __init__(
         self, endpoints: Sequence[str], certificates: Path | None = None, *, timeout: float = 2.0
     ) -> None:
         """``endpoints`` are HOST:PORT. ``certificates`` is a folder with ca.pem, client.pem and client.key;
-        without it all endpoints must be loopback. ``timeout`` in seconds is that of every call.
+        without it all endpoints must be loopback. ``timeout`` in seconds is that of one attempt.
 
         Raises BadInput.
         """
@@ -41,12 +44,17 @@ class Etcd:
         self._credentials = None if certificates is None else credentials.client(certificates)
         self._lock = threading.Lock()
         self._turn = 0
+        self._answered = False
+        """Whether the present endpoint has answered."""
         self._channel = self._connect()
 
     def transact(self, compare: Sequence[Any], success: Sequence[Any], failure: Sequence[Any] = ()) -> Any:
-        """One transaction, at most 128 operations. Raises OlafError."""
+        """Make one transaction of at most 128 operations. Raises OlafError."""
         request = etcd_pb2.TxnRequest(compare=compare, success=success, failure=failure)
-        return self._call("KV/Txn", request, etcd_pb2.TxnResponse)
+        reads = all(each.HasField("request_range") for each in (*success, *failure))
+        if not reads and not self._answered:
+            self._call("KV/Txn", etcd_pb2.TxnRequest(), etcd_pb2.TxnResponse)
+        return self._call("KV/Txn", request, etcd_pb2.TxnResponse, repeats=reads)
 
     def grant(self, seconds: int) -> tuple[int, int]:
         """A new lease: its id, and its seconds, which may be more than was requested. Raises OlafError."""
@@ -70,32 +78,46 @@ class Etcd:
         with self._lock:
             self._channel.close()
 
-    def _call(self, name: str, request: Any, answer: Any, streams: bool = False) -> Any:
-        channel, path, data = self._channel, f"/etcdserverpb.{name}", request.SerializeToString()
-        try:
-            if streams:
-                stream = channel.stream_stream(path)(iter([data]), timeout=self._timeout)
-                received = next(stream)
-                stream.cancel()
+    def _call(
+        self, name: str, request: Any, answer: Any, *, streams: bool = False, repeats: bool = True
+    ) -> Any:
+        """Call the present endpoint, then the next ones while the call may be repeated. Raises OlafError."""
+        problems: list[Problem] = []
+        for _ in self.endpoints:
+            channel, endpoint = self._channel, self.endpoints[self._turn % len(self.endpoints)]
+            try:
+                found = self._attempt(channel, f"/etcdserverpb.{name}", request.SerializeToString(), streams)
+            except (grpc.RpcError, ValueError, StopIteration) as error:
+                code = error.code() if isinstance(error, grpc.RpcError) else grpc.StatusCode.CANCELLED
+                details = (error.details() or code.name) if isinstance(error, grpc.RpcError) else "closed"
+                if code not in _GONE:
+                    raise OlafError(Problem(f"etcd refused: {details}", endpoint)) from None
+                self._move_on(channel)
+                remedy = "start it, or name another endpoint with --etcd"
+                problems.append(Problem(f"etcd does not answer: {details}", endpoint, remedy))
+                if not repeats and not details.startswith(_UNSENT):
+                    break
             else:
-                received = channel.unary_unary(path)(data, timeout=self._timeout)
-        except (grpc.RpcError, ValueError, StopIteration) as error:
-            raise self._failed(channel, error) from None
-        return answer.FromString(received)
+                self._answered = True
+                return answer.FromString(found)
+        raise OlafError(*problems)
 
-    def _failed(self, channel: Any, error: Any) -> OlafError:
-        endpoint = self.endpoints[self._turn % len(self.endpoints)]
-        code = error.code() if isinstance(error, grpc.RpcError) else grpc.StatusCode.CANCELLED
-        details = (error.details() or code.name) if isinstance(error, grpc.RpcError) else "closed"
-        if code not in _GONE:
-            return OlafError(Problem(f"etcd refused: {details}", endpoint))
+    def _attempt(self, channel: Any, path: str, data: bytes, streams: bool) -> Any:
+        if not streams:
+            return channel.unary_unary(path)(data, timeout=self._timeout)
+        stream = channel.stream_stream(path)(iter([data]), timeout=self._timeout)
+        received = next(stream)
+        stream.cancel()
+        return received
+
+    def _move_on(self, channel: Any) -> None:
+        """Connect to the next endpoint, unless another thread has done so."""
         with self._lock:
             if channel is self._channel:
                 # A connection that only hangs is not noticed otherwise. Others' calls on it go on.
                 self._turn += 1
+                self._answered = False
                 self._channel = self._connect()
-        remedy = "start it, or name another endpoint with --etcd"
-        return OlafError(Problem(f"etcd does not answer: {details}", endpoint, remedy))
 
     def _connect(self) -> Any:
         endpoint = self.endpoints[self._turn % len(self.endpoints)]
