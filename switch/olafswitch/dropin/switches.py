@@ -111,7 +111,9 @@ def switch(
         notes.append(f"without effect here: {', '.join(f'--{each}' for each in dropped)}")
     with ExitStack() as stack:
         say = stack.enter_context(_log(log_file, log_console))
-        running = stack.enter_context(lone.running(program, specs, address, tls, device_id, cpu_port, others))
+        running = stack.enter_context(
+            lone.running(program, specs, address, tls, device_id, cpu_port, others, as_bmv2=True)
+        )
         if pcap is not None:
             stack.enter_context(_recorded(specs, pcap))
         notes.append(f"device {device_id} at {running.address}, {len(specs)} ports")

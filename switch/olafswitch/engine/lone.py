@@ -36,9 +36,12 @@ def running(
     device_id: int,
     cpu_port: int,
     others: Sequence[str] = (),
+    *,
+    as_bmv2: bool = False,
 ) -> Iterator[LoneSwitch]:
     """``program`` forwarding between ``ports`` at once, with its own entries, and served at ``address``, and
     at ``others``, of loopback, without TLS. Without a program it drops all packets until a client pushes one.
+    ``as_bmv2`` elects primary controllers as BMv2 does.
 
     Raises BadInput for an address beyond loopback without TLS, OlafError when a port cannot be opened or
     the address cannot be bound.
@@ -49,7 +52,7 @@ def running(
         engine.wire_switch(cpu_port)
         switch = EngineSwitch(engine, 0, cpu_port)
         stack.callback(switch.close)
-        agent = serve({device_id: switch}, address, tls, others=others)
+        agent = serve({device_id: switch}, address, tls, others=others, as_bmv2=as_bmv2)
         stack.callback(agent.stop)
         if program is not None:
             agent.load(device_id, program.p4info, program.device_config)

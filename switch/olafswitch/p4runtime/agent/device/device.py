@@ -39,10 +39,10 @@ class Device:
     A pipeline is built under its own lock, because that takes long; the old one forwards meanwhile.
     """
 
-    def __init__(self, device_id: int, plane: DataPlane) -> None:
+    def __init__(self, device_id: int, plane: DataPlane, *, as_bmv2: bool = False) -> None:
         self.id = device_id
         self.plane = plane
-        self.arbitration = Arbitration(device_id, self._finish_writes)
+        self.arbitration = Arbitration(device_id, self._finish_writes, as_bmv2=as_bmv2)
         self._digests = DigestLists(self._to_primaries)
         self._idle = Alarm(self._report_idle)
         self._lock = threading.RLock()

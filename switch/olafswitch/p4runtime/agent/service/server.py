@@ -46,13 +46,14 @@ class Agent:
         tls: Tls | None,
         token: str,
         others: Sequence[str],
+        as_bmv2: bool,
     ) -> None:
         addresses.check(address, tls)
         path = addresses.socket_of(address)
         if path is not None:
             address = addresses.of_socket(path.absolute())
             addresses.claim(path.absolute())
-        self._devices = {id: Device(id, plane) for id, plane in devices.items()}
+        self._devices = {id: Device(id, plane, as_bmv2=as_bmv2) for id, plane in devices.items()}
         self._streams = limits.streams(len(devices))
         self._free_streams = threading.BoundedSemaphore(self._streams)
         guards = [_TokenGuard(token)] if token else []
@@ -235,14 +236,16 @@ def serve(
     tls: Tls | None = None,
     token: str = "",
     others: Sequence[str] = (),
+    *,
+    as_bmv2: bool = False,
 ) -> Agent:
     """Serve devices by their ids at unix:PATH, for the owner alone, or HOST:PORT (port 0: see ``.address``),
     and at ``others``, each HOST:PORT of loopback without TLS.
 
-    With ``token``, to calls that carry it. Raises BadInput for an address beyond loopback without TLS,
-    OlafError when it cannot be bound.
+    With ``token``, to calls that carry it; ``as_bmv2`` elects primaries as BMv2 does. Raises BadInput for an
+    address beyond loopback without TLS, OlafError when it cannot be bound.
     """
-    return Agent(devices, address, tls, token, others)
+    return Agent(devices, address, tls, token, others, as_bmv2)
 
 
 def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:

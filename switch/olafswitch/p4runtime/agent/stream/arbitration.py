@@ -1,6 +1,10 @@
 """Who may write: one primary controller for each role of a device (P4Runtime §5).
 
 A role without a configuration has full access, so named roles differ only in their elections.
+
+As BMv2 does it, an election id that is missing counts as 0, the highest id among the controllers that are
+connected is primary, a role's configuration is ignored, and while no controller is connected a request
+without an election id is carried out.
 """
 
 import threading
@@ -43,27 +47,30 @@ class Arbitration:
     """The elections of one device.
 
     ``finish_writes`` returns once every write that has started has ended; no lock of this object is
-    held meanwhile.
+    held meanwhile. ``as_bmv2`` says whether its rules hold, see the module.
     """
 
-    def __init__(self, device_id: int, finish_writes: Callable[[], None]) -> None:
+    def __init__(self, device_id: int, finish_writes: Callable[[], None], *, as_bmv2: bool = False) -> None:
         self._device_id = device_id
+        self._as_bmv2 = as_bmv2
         self._finish_writes = finish_writes
         self._roles: dict[str, _Role] = {"": _Role("")}
         self._state = threading.Lock()
         self._one_at_a_time = threading.Lock()
 
     def update(self, controller: Controller, message: Any) -> None:
-        """A MasterArbitrationUpdate from ``controller``. Raises Refusal: its stream must end."""
-        if message.HasField("role") and message.role.HasField("config"):
+        """Handle a MasterArbitrationUpdate from ``controller``. Raises Refusal: its stream must end."""
+        if message.HasField("role") and message.role.HasField("config") and not self._as_bmv2:
             raise invalid("role configurations are not supported: a role has full access")
         name = role_name(message.role.name, message.role.id)
-        election_id = number_of(message.election_id) if message.HasField("election_id") else None
+        election_id: int | None = number_of(message.election_id)
+        if not message.HasField("election_id") and not self._as_bmv2:
+            election_id = None
         with self._one_at_a_time:
             self._elect(controller, name, election_id)
 
     def leave(self, controller: Controller) -> None:
-        """``controller``'s stream has ended."""
+        """Remove ``controller``, whose stream has ended."""
         with self._one_at_a_time, self._state:
             role = self._role_of(controller)
             if role is None:
@@ -71,6 +78,9 @@ class Arbitration:
             del role.controllers[controller]
             if role.primary is controller:
                 role.primary, role.in_charge = None, False
+                if self._as_bmv2:
+                    # A write of the one before has the device's lock; those of the next wait for it.
+                    self._promote_highest(role)
                 self._notify(role, list(role.controllers))
             if not role.controllers and role.name and role.highest is None:
                 del self._roles[role.name]
@@ -79,6 +89,10 @@ class Arbitration:
         """Refuse a write that is not from the role's primary. Raises Refusal."""
         with self._state:
             found = self._roles.get(role)
+            if self._as_bmv2 and election_id is None:
+                if found is None or not found.controllers:
+                    return
+                election_id = 0
             if found is None:
                 raise not_found(f"device {self._device_id} has no role {role!r}")
             if found.primary is None or not found.in_charge:
@@ -108,10 +122,14 @@ class Arbitration:
             self._roles[name] = role
             role.controllers[controller] = election_id
             was_primary = role.primary is controller
+            if self._as_bmv2:
+                role.highest = max(id for id in role.controllers.values() if id is not None)
             wins = election_id is not None and (role.highest is None or election_id >= role.highest)
             if not wins:
                 if was_primary:
                     role.primary, role.in_charge = None, False
+                    if self._as_bmv2:
+                        self._promote_highest(role)
                 self._notify(role, list(role.controllers) if was_primary else [controller])
                 return
             role.primary, role.highest, role.in_charge = controller, election_id, False
@@ -121,6 +139,13 @@ class Arbitration:
             if role.primary is controller:
                 role.in_charge = True
                 self._notify(role, [controller])
+
+    def _promote_highest(self, role: _Role) -> None:
+        """Make the connected controller with the highest election id primary; none where there is none."""
+        role.highest = max((id for id in role.controllers.values() if id is not None), default=None)
+        for controller, election_id in role.controllers.items():
+            if election_id is not None and election_id == role.highest:
+                role.primary, role.in_charge = controller, True
 
     def _role_of(self, controller: Controller) -> _Role | None:
         return next((role for role in self._roles.values() if controller in role.controllers), None)
