@@ -1,6 +1,5 @@
 """A program as a host here, for a caller elsewhere: its streams and signals, and how it ends."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from typing import IO, Any
 import grpc
 
 from olafctl.control.hosts import programs
+from olafctl.machines.calls import parse_request
 from olafctl.machines.programs import ENDED, ERRORS, INPUT, INPUT_ENDS, OUTPUT, PIECE, SIGNAL
 from olafswitch.errors import MissingTool
 
@@ -27,7 +27,7 @@ _Said = Queue[bytes | None]
 
 def executed(state: Path, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
     """Run what the first request asks for; the caller's end is the program's. Raises OlafError."""
-    asked = json.loads(next(requests))
+    asked = parse_request("Exec", next(requests, b""))
     try:
         line, environment = programs.command(state, asked["host"], asked["line"])
     except MissingTool as error:

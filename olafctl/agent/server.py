@@ -26,33 +26,37 @@ from olafctl.machines.calls import (
     SERVICE,
     STREAMS,
     VERSION,
+    CallQuota,
     Forbidden,
     Role,
+    TooManyCalls,
     caller,
+    parse_request,
     refuse,
 )
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.listening import KEEPALIVE, Listener
 from olafswitch.p4runtime.protocol import METHODS
 from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 
 _THREADS = 512
 """Each stream has one: two devices an engine, and some controllers of each."""
+_RESERVED = 128
+"""Of these, for callers that are no readers."""
+_CALLS_EACH = {Role.READER: 64, Role.CONTROLLER: 320, Role.OPERATOR: 320}
+"""Calls that one certificate may have open, by its role."""
 _OPTIONS = (
+    *KEEPALIVE,
     ("grpc.max_receive_message_length", LONGEST),
     ("grpc.max_send_message_length", LONGEST),
     ("grpc.max_metadata_size", 32 << 20),
     ("grpc.absolute_max_metadata_size", 32 << 20),
-    ("grpc.so_reuseport", 0),
     # Clients look every 10 s whether the cable is cut.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     # On a busy machine such looks come late, and several at once.
     ("grpc.http2.max_ping_strikes", 0),
-    # The agent checks each client too: a client that is cut off loses its place as a device's primary.
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.keepalive_permit_without_calls", 1),
 )
 _CHANGES = ("Problems", "Foresee", "Prepare", "Start")
 """What an agent of another version refuses."""
@@ -70,7 +74,9 @@ class Server:
         if tls.client_ca is None or addresses.socket_of(address) is not None:
             raise BadInput(Problem("an agent listens at HOST:PORT, with a client authority for TLS", address))
         os.umask(0o077)  # what is made for a deployment is this user's alone
-        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "agent"), options=_OPTIONS)
+        self._quota = CallQuota(_THREADS, _RESERVED, _CALLS_EACH)
+        # What is refused for the quota has a thread, too, for a moment.
+        self._server = grpc.server(ThreadPoolExecutor(_THREADS + _RESERVED, "agent"), options=_OPTIONS)
         own = {name: self._handler(name, role, self._call(name)) for name, role in CALLS.items()}
         own |= {name: self._handler(name, role, self._frames(name)) for name, role in STREAMS.items()}
         devices = {
@@ -83,14 +89,7 @@ class Server:
                 grpc.method_handlers_generic_handler(P4RUNTIME, devices),
             )
         )
-        try:
-            port = self._server.add_secure_port(address, tls.credentials())
-        except RuntimeError:
-            remedy = "end what listens there, or choose another address"
-            raise OlafError(
-                Problem(f"cannot listen: {addresses.why_not_bound(address)}", address, remedy)
-            ) from None
-        self.address = f"{address.rpartition(':')[0]}:{port}"
+        self.address = Listener(self._server, address, tls).address
         self._server.start()
 
     def close(self) -> None:
@@ -102,22 +101,31 @@ class Server:
 
         def guarded(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             try:
-                needed.check(context, name)
-                yield from handle(requests, context)
+                with self._quota.taken(context):
+                    needed.check(context, name)
+                    yield from handle(requests, context)
             except OlafError as error:
                 _refuse(context, error)
-            except (KeyError, TypeError, ValueError) as error:
-                _refuse(context, BadInput(Problem(f"is not understood: {error!r:.200}", name)))
             except OSError as error:
                 _refuse(context, OlafError(Problem(f"failed: {error.strerror}", str(error.filename or name))))
+            except grpc.RpcError:
+                return  # the caller is gone
+            except (
+                ArithmeticError,
+                AttributeError,
+                LookupError,
+                RecursionError,
+                TypeError,
+                ValueError,
+            ) as error:
+                _log.info("%s: a request is not understood", name, exc_info=True)
+                _refuse(context, BadInput(Problem(f"is not understood: {error!r:.200}", name)))
 
         return grpc.stream_stream_rpc_method_handler(guarded)
 
     def _call(self, name: str) -> _Handle:
         def answer(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
-            fields = json.loads(next(requests))
-            if not isinstance(fields, dict):
-                raise ValueError("a request is a JSON object")
+            fields = parse_request(name, _first(requests, name))
             if name == "Describe":
                 yield _line("value", parts.about())
                 return
@@ -174,7 +182,11 @@ class Server:
             case "Logs":
                 yield _line("value", part.logs(int(fields["lines"])))
             case "Follow":
-                for each in frames.followed(part.folder, context.is_active):
+                if not part.folder.is_dir():
+                    raise OlafError(Problem("was never started here", part.name, "olafctl deploy TESTBED"))
+                for each in frames.followed(
+                    part.folder, lambda: context.is_active() and part.folder.is_dir()
+                ):
                     yield _line("step", each)
 
     def _frames(self, name: str) -> _Handle:
@@ -209,6 +221,13 @@ class Server:
 def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
     with suppress(grpc.RpcError):
         yield from requests
+
+
+def _first(requests: Iterator[bytes], name: str) -> bytes:
+    """The first message of a call. Raises BadInput."""
+    for data in requests:
+        return data
+    raise BadInput(Problem("came without a request", name))
 
 
 def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
@@ -254,6 +273,8 @@ def _refuse(context: Any, error: OlafError) -> NoReturn:
             code = grpc.StatusCode.INVALID_ARGUMENT
         case Forbidden():
             code = grpc.StatusCode.PERMISSION_DENIED
+        case TooManyCalls():
+            code = grpc.StatusCode.RESOURCE_EXHAUSTED
         case _:
             code = grpc.StatusCode.FAILED_PRECONDITION
     refuse(context, error, code)

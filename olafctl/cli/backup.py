@@ -1,5 +1,6 @@
 """``olafctl backup``: a deployment's membership in one file."""
 
+import os
 from pathlib import Path
 
 import click
@@ -20,17 +21,25 @@ def command(
     """Write the membership of a deployment to FILE.
 
     The daemon may run meanwhile: the file is as of one revision. It has the keys of control messages, so only
-    you may read it.
+    you may read it. Elsewhere than where it was deployed, name the deployment: --etcd has its membership, or
+    the daemon that OLAF_DAEMON names.
     """
-    from olafctl.control.store import OTHERS, pick
-    from olafctl.daemon.keeper import keeper
+    from contextlib import nullcontext
+
+    from olafctl.control.store import all_names, pick
+    from olafctl.daemon.api.client import ADDRESS, Client
+    from olafctl.daemon.keeper import is_elsewhere, keeper
     from olafctl.daemon.operate.opening import reading
     from olafctl.membership import backup
 
-    store = pick(deployment)
-    name = store.folder.name
-    with keeper(store.folder) as daemon:
-        if daemon is not None and store.membership() == OTHERS:
+    address = os.environ.get(ADDRESS)
+    if deployment is not None and deployment not in all_names() and (endpoints or address):
+        name, elsewhere, asked = deployment, True, nullcontext(None) if endpoints else Client(address)
+    else:
+        folder = pick(deployment).folder
+        name, elsewhere, asked = folder.name, is_elsewhere(folder), keeper(folder)
+    with asked as daemon:
+        if daemon is not None and elsewhere and not endpoints:
             text = daemon.call("Backup", deployment=name).file.decode()
         else:
             with reading(name, endpoints, etcd_certs) as kept:

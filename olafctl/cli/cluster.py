@@ -86,7 +86,7 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         print_json(as_dict(status)["deployments"])
         return
     for each in status.deployments:
-        click.echo(f"{each.name}: {'ready' if each.ready else each.problem}")
+        click.echo(f"{each.name}: {_state(each)}")
         members: dict[str, list[Any]] = {}
         for worker in each.workers:
             members.setdefault(worker.cluster, []).append(worker)
@@ -100,6 +100,14 @@ def list_all(client: "Caller", deployment: str, as_json: bool) -> None:
         heads = ("name", "cluster", "number", "ip", "udp_port", "port", "kind", "parent")
         rows = [as_dict(worker) for group in members.values() for worker in group]
         table("members", heads, [[row[head] for head in heads] for row in rows])
+
+
+def _state(deployment: Any) -> str:
+    if deployment.ready:
+        return "ready"
+    if deployment.problem:
+        return str(deployment.problem)
+    return f"this daemon follows the leader at {deployment.leader}" if deployment.leader else "no one leads"
 
 
 @asking(command, _CLUSTER, click.argument("threshold", metavar="H", type=click.IntRange(0)), json_help=_JSON)

@@ -48,6 +48,11 @@ def keeper(folder: Path) -> Iterator[Client | None]:
         yield client if _keeps(client, folder) else None
 
 
+def is_elsewhere(folder: Path) -> bool:
+    """Whether the deployment in ``folder`` is only a note of one that another machine deployed."""
+    return is_others(Store(folder))
+
+
 def _keeps(client: Client, folder: Path) -> bool:
     try:
         client.call("GetStatus", deployment=folder.name, summary=True)

@@ -1,12 +1,15 @@
 """The calls of a machine's agent, which role may make which, and who makes one."""
 
 import json
-from contextlib import suppress
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any, NoReturn
 
 from olafctl.machines.certificates import role_of
-from olafswitch.errors import OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 SERVICE = "olaf.machine.v1.Machine"
 DEPLOYMENT, DEVICE, PORT, VERSION = "olaf-deployment", "olaf-device", "olaf-port", "olaf-version"
@@ -48,13 +51,54 @@ class Forbidden(OlafError):
     """The caller's role does not allow a call."""
 
 
+class TooManyCalls(OlafError):
+    """A caller has as many calls open as it may; the call was not begun."""
+
+
+class CallQuota:
+    """Limits the calls that are open at a time: of each caller, and of all; some are reserved for changes."""
+
+    def __init__(self, most: int, reserved: int, each: Mapping[Role, int]) -> None:
+        """Of ``most`` calls, ``reserved`` are for callers that are no readers. ``each`` is how many one
+        certificate may have open, by its role."""
+        self._most, self._reserved, self._each = most, reserved, each
+        self._lock = threading.Lock()
+        self._open: Counter[bytes] = Counter()
+
+    @contextmanager
+    def taken(self, context: Any) -> Iterator[None]:
+        """Count a call while it is open. Raises TooManyCalls."""
+        role = Role.of(context)
+        key = b"".join(context.auth_context().get("x509_pem_cert", ()))
+        with self._lock:
+            room = self._most - (self._reserved if role is Role.READER else 0)
+            if self._open[key] >= self._each[role] or self._open.total() >= room:
+                what = f"{caller(context)} has {self._open[key]} calls open, of {self._open.total()} in all"
+                raise TooManyCalls(Problem(what, remedy="end some of them, or try again later"))
+            self._open[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open[key] -= 1
+                if not self._open[key]:
+                    del self._open[key]
+
+
 def caller(context: Any) -> str:
-    """The caller, as far as the connection shows: a certificate's name, and the peer's address."""
+    """Name the caller, as far as the connection shows: by its certificate and the peer's address.
+
+    Whoever makes certificates chooses their names, so what would move a terminal's cursor is escaped.
+    """
     names = context.auth_context().get("x509_common_name", ())
-    certificate = " ".join(name.decode(errors="replace") for name in names)
+    certificate = _escape(" ".join(name.decode(errors="replace") for name in names))
     # A UNIX socket shows no more: only its owner, and root, can have connected.
     peer = str(context.peer()).rstrip(":") or "unix"
     return f"{certificate} at {peer}" if certificate else peer
+
+
+def _escape(text: str) -> str:
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def refuse(context: Any, error: OlafError, code: Any, *metadata: tuple[str, str | bytes]) -> NoReturn:
@@ -82,9 +126,38 @@ CALLS = {
     "Pause": Role.OPERATOR,
 }
 """One request, any number of answers: the last one is the value, those before it are steps or parts."""
+FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "Problems": {"testbed": str, "machine": str},
+    "Foresee": {"testbed": str, "machine": str},
+    "Prepare": {"testbed": str, "machine": str},
+    "Start": {"testbed": str, "machine": str},
+    "Hosts": {"network": (dict, type(None)), "dry": bool},
+    "Pause": {"paused": bool},
+    "Ask": {"request": dict},
+    "Pipeline": {"digest": str},
+    "Logs": {"lines": int},
+    "Exec": {"host": str, "line": list},
+}
+"""What a request must have, by call; the others have no fields."""
 STREAMS = {"Frames": Role.OPERATOR, "Capture": Role.OPERATOR, "Exec": Role.OPERATOR}
 """Frames, and what programs read and write, not JSON."""
 READS = frozenset({"read", "read_all", "settings", "stats", "devices", "card", "shards", "steering"})
 """What a reader may ask of a queue; everything else changes it."""
 READING = frozenset({"Read", "GetForwardingPipelineConfig", "Capabilities", "StreamChannel"})
 """P4Runtime calls of a reader; on the stream it may not elect itself."""
+
+
+def parse_request(name: str, data: bytes) -> dict[str, Any]:
+    """Parse the request of a call. Raises BadInput, which names the field that does not fit."""
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(Problem(f"is not JSON: {error!s:.100}", name)) from None
+    if not isinstance(fields, dict):
+        raise BadInput(Problem("a request is a JSON object", name))
+    for field, kind in FIELDS.get(name, {}).items():
+        given = fields.get(field)
+        if not isinstance(given, kind) or (kind is int and isinstance(given, bool)):
+            names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+            raise BadInput(Problem(f"{given!r:.100} is not a {names}", f"{name}: {field}"))
+    return fields

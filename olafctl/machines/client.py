@@ -118,7 +118,7 @@ class Agent:
             what, remedy = f"machine {named} has not answered in time", "try again when it has less to do"
             return Unreachable(Problem(what, self.machine.address, remedy))
         details = error.details() or error.code().name
-        what, remedy = trouble.of_tls(details, True) or (
+        what, remedy = trouble.of_tls(details, self.access.certificate) or (
             trouble.reason(details),
             f"olafctl agent --listen {self.machine.address} starts its agent there",
         )

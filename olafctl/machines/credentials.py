@@ -41,9 +41,13 @@ def access(folder: Path | None = None) -> Access:
             remedy = f"set {CERTIFICATES} to its folder: olafctl certs FOLDER client --role operator"
             raise BadInput(Problem(what, CERTIFICATES, remedy))
         folder = Path(given)
+    from olafswitch.p4runtime import tls
+
     try:
-        ca, key, chain = ((folder / name).read_bytes() for name in ("ca.pem", "client.key", "client.pem"))
+        for name in ("ca.pem", "client.key", "client.pem"):
+            (folder / name).open("rb").close()
     except OSError as error:
         remedy = "put ca.pem, client.pem and client.key there"
         raise BadInput(Problem(f"cannot be used: {error.strerror}", str(folder), remedy)) from None
-    return Access(ca, key, chain)
+    key, chain = tls.read_pair(folder / "client.pem", folder / "client.key")
+    return Access(tls.read_authority(folder / "ca.pem"), key, chain)

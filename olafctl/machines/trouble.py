@@ -19,19 +19,21 @@ _TRUST = (
 )
 
 
-def of_tls(details: str, secured: bool) -> tuple[str, str] | None:
-    """What is wrong with TLS and what to do about it, from the details of a call that found no daemon over
-    TCP; None when it is something else. ``secured``: the client itself speaks TLS."""
+def of_tls(details: str, certificate: bytes | None) -> tuple[str, str] | None:
+    """Tell what is wrong with TLS and what to do about it, from the details of a call that found no daemon
+    over TCP; None when it is something else. ``certificate`` is the client's, None where it speaks no TLS."""
     for sign, what, remedy in _TRUST:
         if sign.lower() in details.lower():
             return what, remedy
     if "Socket closed" not in details and "reset by peer" not in details:
         return None
-    if secured:
-        return (
-            "it ends the connection: this client's certificate has expired, or is of another authority",
-            _OURS,
-        )
+    if certificate is not None:
+        from olafswitch.p4runtime.tls import why_not_valid
+
+        if why := why_not_valid(certificate):
+            remedy = "compare the two machines' clocks" if "before" in why else "make another: olafctl certs"
+            return f"it ends the connection: this client's certificate {why}", remedy
+        return "it ends the connection: this client's certificate is of another authority", _OURS
     return "it ends the connection, as one that speaks TLS does", _OURS
 
 

@@ -141,7 +141,7 @@ def _dead(state: Path) -> Iterator[tuple[str, str]]:
             watcher = noted.removeprefix("runs as ")
             if watcher == noted:
                 yield log, f"{noted} (see {log})"
-            elif not psutil.pid_exists(int(watcher)):
+            elif _watcher(life) is None and not _is_written(state, log):
                 yield log, f"what wrote {log} exited without output"
 
 
@@ -250,6 +250,15 @@ def _watcher(life: Path) -> psutil.Process | None:
         found = psutil.Process(int(life.read_text().strip().removeprefix("runs as ")))
         return found if str(life.resolve()) in found.cmdline() else None
     return None
+
+
+def _is_written(state: Path, log: str) -> bool:
+    """Whether a process of the deployment still has ``log`` as its output, though its watcher was killed."""
+    for process in of(state):
+        with suppress(OSError):
+            if Path(f"/proc/{process.pid}/fd/1").samefile(state / log):
+                return True
+    return False
 
 
 def _name(argv: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from olafctl.cli.main import olafctl
 from olafctl.control import devices
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server, unready
@@ -111,7 +113,9 @@ def test_quorum_without_one_member_is_enough_to_read_write_and_lead(absent: int)
             three.start(absent)
             three.wait()
             three.kill((absent + 1) % 3 if absent == 0 else 0)
-            assert written.transact([], [messages.get(b"/a")]).responses[0].response_range.kvs[0].value == b"1"
+            assert (
+                written.transact([], [messages.get(b"/a")]).responses[0].response_range.kvs[0].value == b"1"
+            )
         finally:
             written.close()
 
@@ -224,7 +228,11 @@ def test_a_defect_ends_the_leading_and_not_the_thread(call: str) -> None:
 
 
 def test_a_follower_serves_reads_and_names_the_leader(
-    etcd: Etcd, campaign: Campaign, pair: Pair, tmp_path_factory: pytest.TempPathFactory
+    etcd: Etcd,
+    campaign: Campaign,
+    pair: Pair,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leading = campaign("unix:/leader")
     until(lambda: leading.term > 0)
@@ -246,6 +254,16 @@ def test_a_follower_serves_reads_and_names_the_leader(
             with pytest.raises(NotLeader, match="nothing was changed") as refused:
                 client.call("Leave", worker="w1")
             assert refused.value.leader == "unix:/leader"
+            # From another machine, which knows no deployment.
+            elsewhere = tmp_path_factory.mktemp("elsewhere")
+            monkeypatch.setenv("OLAF_STATE", str(elsewhere))
+            monkeypatch.setenv("OLAF_DAEMON", server.address)
+            listed = _run("cluster", "list")
+            assert listed.startswith("lab: this daemon follows the leader at unix:/leader\n")
+            assert "w1" in listed
+            _run("backup", "-d", "lab", str(elsewhere / "by-daemon.json"))
+            _run("backup", "-d", "lab", str(elsewhere / "by-etcd.json"), "--etcd", etcd.endpoints[0])
+            assert (elsewhere / "by-daemon.json").read_text() == (elsewhere / "by-etcd.json").read_text()
 
             before = elected(pair)
             leader.close()
@@ -307,6 +325,13 @@ def test_a_replaced_leader_changes_neither_store_nor_devices(
     finally:
         old.close()
         new.close()
+
+
+def _run(*line: str) -> str:
+    """What a command of olafctl prints."""
+    ended = CliRunner().invoke(olafctl, line)
+    assert ended.exit_code == 0, ended.output
+    return ended.output
 
 
 def elected(pair: Pair) -> list[int]:

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server
@@ -79,7 +80,12 @@ def test_trouble_with_tls_is_reported_in_words(controller: Controller, folder: M
         assert output(address, ours) == ""
         assert "its certificate is not of this client's authority" in output(address, theirs)
         assert "as one that speaks TLS does (give the folder" in output(address, None)
-        assert "has expired, or is of another authority" in output(address, stranger)
+        assert "this client's certificate is of another authority" in output(address, stranger)
+        for mine, why in (("past", "expired at"), ("future", "is not valid before")):
+            early, late = {"past": (-9, -1), "future": (1, 9)}[mine]
+            assert f"this client's certificate {why}" in output(
+                address, _dated(ours, tmp_path / mine, early, late)
+            )
     with served(controller, tls(folder("renamed", "elsewhere.example"))) as address:
         assert "is for another name or address" in output(address, tmp_path / "renamed")
     with served(controller, None, TOKEN) as address:
@@ -88,6 +94,21 @@ def test_trouble_with_tls_is_reported_in_words(controller: Controller, folder: M
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
         assert "no daemon answers: Connection refused" in output(address, None)
+
+
+def _dated(ours: Path, folder: Path, first_day: int, last_day: int) -> Path:
+    """Make a folder of a client of the authority in ``ours``, whose certificate is valid on other days."""
+    shutil.copytree(ours, folder)
+    signer = serialization.load_pem_private_key((ours / "ca.key").read_bytes(), None)
+    made = x509.load_pem_x509_certificate((ours / "client.pem").read_bytes())
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(made.issuer, made.subject, made.public_key(), made.serial_number)
+    builder = builder.not_valid_before(now + timedelta(first_day)).not_valid_after(now + timedelta(last_day))
+    for extension in made.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    signed = builder.sign(signer, hashes.SHA256())  # type: ignore[arg-type]
+    (folder / "client.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    return folder
 
 
 @pytest.mark.parametrize(("role", "may"), [("reader", False), ("", False), ("controller", True)])

@@ -1,6 +1,8 @@
 """Metrics, health and the live view of a daemon, over real sockets; and its systemd unit."""
 
+import http.client
 import json
+import math
 import os
 import re
 import shutil
@@ -192,6 +194,30 @@ def test_health_and_readiness_over_http_and_grpc(
         web.stop()
 
 
+def test_loopback_needs_the_token_and_this_hosts_name(controller: Controller, metrics: Metrics) -> None:
+    web = Web(nothing_watched(), "127.0.0.1:0", None, TOKEN, owned(controller), metrics)
+    try:
+        for path in ("/", "/events", "/metrics", "/readyz", "/healthz"):
+            assert get(web.address, path)[0] == 401, path
+        assert get(web.address, "/metrics", TOKEN)[0] == 200
+    finally:
+        web.stop()
+    web = Web(nothing_watched(), "127.0.0.1:0", owned=owned(controller), metrics=metrics)
+    host, _, port = web.address.rpartition(":")
+    try:
+        for path in ("/", "/events", "/metrics", "/readyz", "/healthz"):
+            hosts = {"evil.example": True, "": True, "localhost": False, "[::1]:80": False}
+            for name, refused in hosts.items():
+                asked = http.client.HTTPConnection(host, int(port), timeout=DEADLINE)
+                asked.request("HEAD", path, headers={"Host": name})
+                answer = asked.getresponse()
+                assert (answer.status == 421, answer.read()) == (refused, b""), (path, name)
+                assert answer.status in (200, 421, 503)
+                asked.close()
+    finally:
+        web.stop()
+
+
 def test_beyond_loopback_metrics_need_tls_and_a_token(
     controller: Controller, metrics: Metrics, tmp_path: Path
 ) -> None:
@@ -223,7 +249,17 @@ def test_top_shows_clusters_and_causes(run: Run, client: Client, capsys: pytest.
     staleness = [{"cluster": "red", "updates": 4, "total": 10, "largest": 6, "bins": [1, 1, 0, 1, 1]}]
     ages = [{"name": "red", "value": 12_500_000}, {"name": "none", "value": 1}]
     heads = [HEAD, {**HEAD, "cluster": "none", "worker": "w9"}]
-    client.call("ReportAges", ages=ages, staleness=staleness, heads=heads)
+    with pytest.raises(BadInput, match="no cluster is called 'none'"):
+        client.call("ReportAges", ages=ages, staleness=staleness, heads=heads)
+    wrong: list[dict[str, Any]] = [
+        {"ages": [{"name": "red", "value": 2**64 - 1}]},
+        {"staleness": [{"cluster": "red", "updates": 1, "total": 9, "largest": 6}]},
+        {"heads": [{**HEAD, "fill": math.nan}]},
+        {"heads": [{**HEAD, "since": -1.0}]},
+    ]
+    for fields in wrong:
+        with pytest.raises(BadInput):
+            client.call("ReportAges", **fields)
     [shown] = run("top")
     assert ([worker["name"] for worker in shown["workers"]], shown["term"]) == (["w1"], "1")
     assert shown["ages_of_model"] == {"red": 12_500_000}

@@ -1,5 +1,6 @@
 """What an agent answers to callers of every kind, without any engine."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,15 +110,71 @@ def test_another_version_starts_nothing(server: Server) -> None:
         calling.call("Start", testbed=BED, machine="m1")
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"\xff", b"{}" * 2, b"x" * (calls.LONGEST + 1)])
-def test_what_is_no_request_is_refused(server: Server, data: bytes) -> None:
-    calling = agent(server)
-    stream = calling._channel.unary_stream(f"/{SERVICE}/Prepare")(
-        data, metadata=calling._metadata, timeout=20
+def _code(calling: Agent, name: str, *requests: bytes) -> grpc.StatusCode:
+    stream = calling._channel.stream_stream(f"/{SERVICE}/{name}")(
+        iter(requests), metadata=calling._metadata, timeout=30
     )
-    with pytest.raises(grpc.RpcError):
+    try:
         list(stream)
+    except grpc.RpcError as error:
+        code: grpc.StatusCode = error.code()
+        return code
+    return grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize("name", [*calls.CALLS, *calls.STREAMS])
+def test_requests_that_make_no_sense_are_refused_in_words(
+    server: Server, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    calling = agent(server)
+    known: list[object] = [None, True, -1, 1e400, "x", "name: [", [], [[]], {}, {"do": 1}, {"do": "read"}]
+    fields = {field for each in calls.FIELDS.values() for field in each}
+    requests = [b"", b"[]", b"\xff", b"{}" * 2, b"[" * 100_000, b'{"a"' * 9000]
+    requests += [json.dumps(dict.fromkeys(fields, value)).encode() for value in known]
+    refused = {_code(calling, name, request) for request in requests} | {_code(calling, name)}
+    words = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.OK}
+    assert refused <= words, refused
+    assert "Traceback" not in caplog.text
+    too_long = _code(calling, name, b"x" * (calls.LONGEST + 1))
+    assert too_long in words | {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.CANCELLED}
     assert calling.call("Find") is None
+
+
+def test_a_reader_with_many_streams_silences_nobody(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state" / ".agent" / "racks").mkdir(parents=True)
+    monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "reader"))
+    reader = agent(server)
+    follow = reader._channel.stream_stream(f"/{SERVICE}/Follow")
+    streams = [follow(iter([b"{}"]), metadata=reader._metadata) for _ in range(600)]
+    try:
+        monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "operator"))
+        assert agent(server).call("Describe")["deployments"] == ["racks"]
+        last = next(each for each in reversed(streams) if each.code() is not None)  # that one has ended
+        assert last.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "calls open" in last.details()
+    finally:
+        for each in streams:
+            each.cancel()
+
+
+def test_following_what_does_not_exist_ends(server: Server) -> None:
+    with pytest.raises(OlafError, match="was never started here"):
+        next(iter(agent(server, "nothing").parts("Follow")))
+
+
+def test_a_certificates_name_moves_no_cursor(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "bad\x1b[31m\nline"
+    issue(tmp_path / "certs", name, (), 1, "reader")
+    client_folder(tmp_path / "certs", tmp_path / "odd", name)
+    monkeypatch.setenv("OLAF_CERTS", str(tmp_path / "odd"))
+    with pytest.raises(OlafError, match="may not Stop") as refused:
+        agent(server).call("Stop")
+    assert str(refused.value).isprintable()
+    assert r"bad\x1b[31m\nline" in str(refused.value)
 
 
 def test_a_certificate_of_another_authority_opens_nothing(

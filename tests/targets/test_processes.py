@@ -153,6 +153,9 @@ def test_what_died_is_known_until_it_is_started_again(state: Path) -> None:
     assert watcher is not None
     watcher.kill()
     watcher.wait(20)
+    assert not processes.died(state)
+    killed.kill()
+    killed.wait(20)
     assert processes.died(state) == ["what wrote one.log exited without output"]
     processes.end_engine(state)
     assert not processes.died(state)

@@ -155,11 +155,18 @@ class Calls:
         return olaf_pb2.Nothing()
 
     def _report_ages(self, request: Any) -> Any:
+        """Keep what is known of clusters that exist; what names others is refused after that."""
         owned = self._chosen(request.deployment)
         known = {cluster["name"] for cluster in owned.controller.status().clusters}
+        convert.check_reports(request)
         owned.ages.put({each.name: each.value for each in request.ages if each.name in known})
         owned.staleness.put({each.cluster: each for each in request.staleness if each.cluster in known})
         owned.heads.put({each.worker: each for each in request.heads if each.cluster in known})
+        named = {each.name for each in request.ages}
+        named |= {each.cluster for each in (*request.staleness, *request.heads)}
+        if named - known:
+            listed = ", ".join(repr(name[:40]) for name in sorted(named - known)[:8])
+            raise BadInput(Problem(f"no cluster is called {listed}", owned.controller.name))
         return olaf_pb2.Nothing()
 
 

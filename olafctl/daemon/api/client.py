@@ -11,7 +11,7 @@ import grpc
 
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.api.schema import CALLS, SERVICE
-from olafctl.daemon.api.server import LEADER, TOKEN, TROUBLE
+from olafctl.daemon.api.server import LEADER, TROUBLE
 from olafctl.daemon.controller import Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.machines import credentials, trouble
@@ -19,6 +19,7 @@ from olafctl.machines.calls import PROBLEMS
 from olafswitch import paths
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
+from olafswitch.p4runtime.listening import TOKEN
 
 ADDRESS = "OLAF_DAEMON"
 SECRET = "OLAF_TOKEN"
@@ -58,13 +59,13 @@ class Client:
         place = certificates or (Path(os.environ[CERTIFICATES]) if CERTIFICATES in os.environ else None)
         addresses.check_form(self.address)
         here = addresses.socket_of(self.address) is not None  # which has no TLS
-        shown = None if place is None or here else credentials.client(place)
-        self._secured = shown is not None
+        access = None if place is None or here else credentials.access(place)
+        self._certificate = None if access is None else access.certificate
         try:
             name, self._folder = addresses.short(self.address)
         except OSError as error:
             raise self._silent(error.strerror or str(error)) from None
-        self._channel = credentials.channel(name, shown)
+        self._channel = credentials.channel(name, access and access.credentials())
 
     def __enter__(self) -> "Client":
         return self
@@ -118,7 +119,7 @@ class Client:
             return OlafError(Problem(error.details(), self.address, remedy))
         details = error.details() or error.code().name
         if addresses.socket_of(self.address) is None and error.code() is grpc.StatusCode.UNAVAILABLE:
-            found = trouble.of_tls(details, self._secured)
+            found = trouble.of_tls(details, self._certificate)
             if found is not None:
                 return OlafError(
                     Problem(f"the daemon cannot be talked to: {found[0]}", self.address, found[1])

@@ -15,6 +15,10 @@ from olafctl.wire.modes import WORDS, Mode
 from olafswitch.errors import BadInput, Problem
 
 _ENGINES_OWN = "engine_mode"
+_LONGEST_AGE = 366 * 24 * 3600 * 10**9
+"""ns: an average age beyond a year is an error of who reports it."""
+_MOST_BINS = 66
+"""Of staleness, in powers of two: 64 bits, 0, and beyond."""
 
 
 def cluster_message(row: Row) -> Any:
@@ -102,6 +106,22 @@ def member_wish(request: Any, udp_port: int) -> MemberWish:
         mtu=request.mtu,
         lease=request.lease,
     )
+
+
+def check_reports(request: Any) -> None:
+    """Check the figures of a ReportAgesRequest. Raises BadInput for one that nothing can have measured."""
+    for age in request.ages:
+        if age.value > _LONGEST_AGE:
+            what = f"{age.value} ns is no age: at most a year ({_LONGEST_AGE} ns)"
+            raise BadInput(Problem(what, f"ages: {age.name[:40]!r}"))
+    for each in request.staleness:
+        if each.largest * each.updates < each.total or len(each.bins) > _MOST_BINS:
+            what = f"{each.updates} updates of at most {each.largest} versions have no sum of {each.total}"
+            raise BadInput(Problem(what, f"staleness: {each.cluster[:40]!r}"))
+    for head in request.heads:
+        if not all(0 <= value < _LONGEST_AGE for value in (head.fill, head.waited, head.since)):
+            what = "a figure is negative, not finite, or longer than any training"
+            raise BadInput(Problem(what, f"heads: {head.worker[:40]!r}"))
 
 
 def clusters_of(deployment: Any) -> tuple[Cluster, ...]:

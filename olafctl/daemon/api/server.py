@@ -1,12 +1,11 @@
 """The API's server: calls in, operations on a controller, answers or problems out."""
 
-import hmac
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import grpc
@@ -18,11 +17,12 @@ from olafctl.daemon.api.schema import CALLS, SERVICE
 from olafctl.daemon.controller import Busy, Unavailable
 from olafctl.daemon.leadership import NotLeader
 from olafctl.daemon.operate.audit import AuditLog, fields_of
-from olafctl.machines.calls import Forbidden, Role, caller, refuse
+from olafctl.machines.calls import CallQuota, Forbidden, Role, TooManyCalls, caller, refuse
 from olafctl.membership.interface import Compacted
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
+from olafswitch.p4runtime.listening import KEEPALIVE, Listener, has_token
 
 LEADER = "olaf-leader"
 TROUBLE = "olaf-trouble-bin"
@@ -31,11 +31,14 @@ _READS = ("GetStatus", "GetQueues", "Prove", "Watch")
 """Calls that change nothing, which a reader may make."""
 _UNNOTED = (*_READS, "ReportAges")
 """Calls that the audit log leaves out."""
-TOKEN = "authorization"
 _WATCHERS = 32
 _THREADS = 64 + _WATCHERS
+_RESERVED = 32
+"""Threads for callers that are no readers."""
+_CALLS_EACH = {Role.READER: 16, Role.CONTROLLER: 64, Role.OPERATOR: 64}
+"""Calls that one certificate may have open, by its role."""
 _MESSAGE_BYTES = 64 << 10
-_OPTIONS = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
+_OPTIONS = [*KEEPALIVE, ("grpc.max_receive_message_length", _MESSAGE_BYTES)]
 _log = logging.getLogger(__name__)
 
 
@@ -55,6 +58,8 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
     if addresses.socket_of(address) is None and not token and (tls is None or tls.client_ca is None):
         what = "would let every process that reaches it change memberships"
         raise BadInput(Problem(what, address, "give a token, or a client authority for TLS"))
+    if tls is not None:
+        tls.check()
 
 
 class Server:
@@ -83,12 +88,12 @@ class Server:
         self._stranger = stranger
         self._called = called
         check_listening(address, tls, token)
-        path = addresses.socket_of(address)
         self._owned = owned
         self._calls = Calls(owned)
         self._token = token
         self._watchers = threading.BoundedSemaphore(_WATCHERS)
-        self._server = grpc.server(ThreadPoolExecutor(_THREADS, "api"), options=_OPTIONS)
+        self._quota = CallQuota(_THREADS, _RESERVED, _CALLS_EACH)
+        self._server = grpc.server(ThreadPoolExecutor(_THREADS + _RESERVED, "api"), options=_OPTIONS)
         handlers = {name: self._handler(name) for name in CALLS}
         health = {"Check": grpc.unary_unary_rpc_method_handler(self._health)}
         self._server.add_generic_rpc_handlers(
@@ -97,11 +102,8 @@ class Server:
                 grpc.method_handlers_generic_handler(HEALTH, health),
             )
         )
-        self._folder: int | None = None
-        if path is not None:
-            addresses.claim(path.absolute())
-            address = addresses.of_socket(path.absolute())
-        self.address = self._listen(address, tls)
+        self._listener = Listener(self._server, address, tls)
+        self.address = self._listener.address
         self.page = ""
         """HOST:PORT of the page of this process, if it has one."""
         self._server.start()
@@ -109,30 +111,7 @@ class Server:
     def stop(self) -> None:
         """Refuse new calls, and end those under way."""
         self._server.stop(1.0).wait()
-        path = addresses.socket_of(self.address)
-        if path is not None:
-            path.unlink(missing_ok=True)
-        if self._folder is not None:
-            os.close(self._folder)
-            self._folder = None
-
-    def _listen(self, address: str, tls: Tls | None) -> str:
-        try:
-            name, self._folder = addresses.short(address)
-            # What is made meanwhile only this user may reach.
-            mask = os.umask(0o177)
-            try:
-                if tls is not None:
-                    port = self._server.add_secure_port(name, tls.credentials())
-                else:
-                    port = self._server.add_insecure_port(name)
-            finally:
-                os.umask(mask)
-        except (OSError, RuntimeError):
-            remedy = "end what listens there, or choose another address"
-            reason = addresses.why_not_bound(address)
-            raise OlafError(Problem(f"cannot listen: {reason}", address, remedy)) from None
-        return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+        self._listener.close()
 
     def _handler(self, name: str) -> Any:
         """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
@@ -150,10 +129,11 @@ class Server:
         def answer(data: bytes, context: Any) -> bytes:
             began, outcome, request = time.monotonic(), "rejected", None
             try:
-                request = parsed(data, context)
-                message = self._calls.answer(name, request)
-                outcome = "ok"
-                self._note(name, request, context, outcome)
+                with self._counted(context):
+                    request = parsed(data, context)
+                    message = self._calls.answer(name, request)
+                    outcome = "ok"
+                    self._note(name, request, context, outcome)
             except OlafError as error:
                 outcome = _code(error).name.lower()
                 self._note(name, request, context, str(error)[:500])
@@ -164,16 +144,20 @@ class Server:
             return bytes(message.SerializeToString())
 
         def stream(data: bytes, context: Any) -> Iterator[bytes]:
-            request = parsed(data, context)
             try:
-                for message in self._watch(request, context):
-                    yield bytes(message.SerializeToString())
+                with self._counted(context):
+                    for message in self._watch(parsed(data, context), context):
+                        yield bytes(message.SerializeToString())
             except OlafError as error:
                 _refuse(context, error)
 
         if CALLS[name].streams:
             return grpc.unary_stream_rpc_method_handler(stream)
         return grpc.unary_unary_rpc_method_handler(answer)
+
+    def _counted(self, context: Any) -> AbstractContextManager[None]:
+        """Hold the caller to its quota, where a certificate tells callers apart."""
+        return self._quota.taken(context) if context.peer_identities() else nullcontext()
 
     def _note(self, name: str, request: Any, context: Any, outcome: str) -> None:
         """Add a change, or a refused one, to the audit log, before it is answered."""
@@ -212,8 +196,7 @@ class Server:
         # With both configured, both are required; without a certificate of the authority no one gets here.
         if not self._token and context.peer_identities():
             return
-        given = dict(context.invocation_metadata()).get(TOKEN, "")
-        if not self._token or not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+        if not self._token or not has_token(context.invocation_metadata(), self._token):
             if self._stranger is not None:
                 self._stranger()
             needs = "token" if self._token else "client certificate"
@@ -226,7 +209,7 @@ def _code(error: OlafError) -> Any:
             return grpc.StatusCode.INVALID_ARGUMENT
         case Forbidden():
             return grpc.StatusCode.PERMISSION_DENIED
-        case Busy():
+        case Busy() | TooManyCalls():
             return grpc.StatusCode.RESOURCE_EXHAUSTED
         case Unavailable():
             return grpc.StatusCode.UNAVAILABLE

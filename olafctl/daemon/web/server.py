@@ -4,6 +4,7 @@ import base64
 import binascii
 import hmac
 import json
+import logging
 import ssl
 import threading
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 from socket import AF_INET6
 from threading import BoundedSemaphore
 from typing import Any
+from urllib.parse import urlsplit
 
 from olafctl import paths
 from olafctl.daemon.api.calls import Owned
@@ -25,6 +27,7 @@ from olafswitch.p4runtime import address as addresses
 from olafswitch.p4runtime.address import Tls
 
 _TIMEOUT = 10.0
+_log = logging.getLogger(__name__)
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _STATIC = Path(__file__).parent / "static"
 _FILES = {
@@ -47,7 +50,10 @@ _PAGES = 32
 
 
 def check_listening(address: str, tls: Tls | None, token: str) -> None:
-    """Raises BadInput unless metrics and health may be served at ``address``, HOST:PORT."""
+    """Raises BadInput unless metrics and health may be served at ``address``, HOST:PORT.
+
+    At loopback anything may: the log says so where callers of the API need what the page cannot ask for.
+    """
     if addresses.is_loopback(address):
         return
     addresses.check(address, tls)
@@ -57,7 +63,8 @@ def check_listening(address: str, tls: Tls | None, token: str) -> None:
 
 
 class Web:
-    """Serves until :meth:`stop`. Beyond loopback there must be TLS, and a token or a client's certificate."""
+    """Serves until :meth:`stop`. A token, where there is one, is needed everywhere; beyond loopback there
+    must be TLS as well, and a token or a client's certificate."""
 
     def __init__(
         self,
@@ -70,11 +77,14 @@ class Web:
     ) -> None:
         """``address`` is HOST:PORT; ``owned`` and ``metrics`` are a daemon's. Raises OlafError."""
         check_listening(address, tls, token)
-        if addresses.is_loopback(address):
-            tls, token = None, ""
+        loopback = addresses.is_loopback(address)
+        if loopback:
+            if tls is not None and tls.client_ca is not None and not token:
+                why = "every user of this machine can read the page and the audit log (give --token-file)"
+                _log.warning("%s: %s", address, why)
+            tls = None
         host, _, port = address.rpartition(":")
         self._looks = looks
-        loopback = addresses.is_loopback(address)
         known = {"looks": looks, "owned": owned, "metrics": metrics, "token": token, "loopback": loopback}
         handler = type("Handler", (_Handler,), {**known, "pages": BoundedSemaphore(_PAGES)})
         try:
@@ -135,7 +145,10 @@ class _Handler(BaseHTTPRequestHandler):
             )
             return
         path = self.path.partition("?")[0]
-        if path == "/metrics" and self.metrics is not None:
+        if self.loopback and not self._is_addressed():
+            # A page of another site whose name was made to lead here has that name in its requests.
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"ask by localhost or by an address\n")
+        elif path == "/metrics" and self.metrics is not None:
             self._answer(HTTPStatus.OK, _TYPE, self.metrics.exposition())
         elif path == "/healthz":
             self._answer(HTTPStatus.OK, "text/plain", b"ok\n")
@@ -143,9 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
             problems = unready(self.owned)
             code = HTTPStatus.SERVICE_UNAVAILABLE if problems else HTTPStatus.OK
             self._answer(code, "application/json", json.dumps(problems).encode() + b"\n")
-        elif (path in _FILES or path == "/events") and self.loopback and not self._is_addressed():
-            # A page of another site whose name was made to lead here has that name in its requests.
-            self._answer(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"ask by localhost or by an address\n")
+        elif path == "/events" and self.command == "HEAD":
+            self._begin(HTTPStatus.OK, {"Content-Type": "text/event-stream"})
         elif path == "/events":
             self._stream()
         elif path in _FILES and _FILES[path][0].is_file():
@@ -153,6 +165,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, f"{kind}; charset=utf-8", file.read_bytes())
         else:
             self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"see /, /metrics, /healthz, /readyz\n")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Scrapes are not logged."""
@@ -175,8 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_addressed(self) -> bool:
         """Whether the request names this host by an address, or as localhost."""
-        host = self.headers.get("Host", "").rpartition(":")[0].strip("[]")
         try:
+            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
             return host == "localhost" or bool(ip_address(host))
         except ValueError:
             return False
@@ -196,7 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         self, code: HTTPStatus, kind: str, body: bytes, headers: Mapping[str, str] | None = None
     ) -> None:
         self._begin(code, {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})})
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _begin(self, code: HTTPStatus, headers: Mapping[str, str]) -> None:
         self.send_response(code)

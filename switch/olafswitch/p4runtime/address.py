@@ -1,13 +1,10 @@
 """Where P4Runtime is served: a UNIX socket that only its owner may use, or TCP, beyond loopback with TLS."""
 
 import ipaddress
-import logging
 import os
 import socket
-import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from socket import SOCK_STREAM
 from typing import Any
@@ -18,7 +15,6 @@ from olafswitch import paths
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports import unix
 
-_log = logging.getLogger(__name__)
 _UNIX = "unix:"
 _LONGEST = 107  # bytes of a path in the kernel's socket addresses
 _PARSED = frozenset(",%?#")  # which gRPC reads in a path as separators, escapes and ends
@@ -33,36 +29,22 @@ class Tls:
     client_ca: Path | None = None
 
     def credentials(self) -> Any:
-        """As gRPC takes them; the log names a certificate that no client will trust. Raises BadInput for
-        files that cannot be used."""
-        check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        where = f"{self.certificate}, {self.key}"
-        try:
-            check.load_cert_chain(self.certificate, self.key)
-            if self.client_ca is not None:
-                where = str(self.client_ca)
-                check.load_verify_locations(self.client_ca)
-        except (OSError, ssl.SSLError) as error:
-            reason = getattr(error, "reason", None) or error.strerror or "not PEM"
-            remedy = "give a certificate and its key as PEM files"
-            raise BadInput(Problem(f"cannot be used for TLS: {reason}", where, remedy)) from None
-        self._tell_if_outdated()
-        ca = self.client_ca.read_bytes() if self.client_ca else None
-        pair = (self.key.read_bytes(), self.certificate.read_bytes())
-        return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+        """Return them as gRPC takes them, after a first handshake; the log names a certificate that no client
+        will trust. Raises BadInput with the file that cannot be used, and why."""
+        from olafswitch.p4runtime import tls
 
-    def _tell_if_outdated(self) -> None:
-        from cryptography import x509
+        pair, authority = self.check()
+        made = grpc.ssl_server_credentials([pair], authority, require_client_auth=authority is not None)
+        tls.try_handshake(made, self.certificate)
+        tls.warn_if_not_valid(self.certificate, pair[1])
+        return made
 
-        certificate = x509.load_pem_x509_certificate(self.certificate.read_bytes())
-        begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        if end < datetime.now(UTC):
-            what = f"expired at {end:%Y-%m-%d %H:%M} UTC"
-        elif begin > datetime.now(UTC):
-            what = f"is not valid before {begin:%Y-%m-%d %H:%M} UTC"
-        else:
-            return
-        _log.warning("%s: %s: no client will trust it (make another)", self.certificate, what)
+    def check(self) -> tuple[tuple[bytes, bytes], bytes | None]:
+        """Read key and certificate, and the client authority. Raises BadInput as :meth:`credentials` does."""
+        from olafswitch.p4runtime import tls
+
+        authority = tls.read_authority(self.client_ca) if self.client_ca else None
+        return tls.read_pair(self.certificate, self.key), authority
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The gRPC server of the agent: calls in, statuses out (P4Runtime §10, §12)."""
 
-import hmac
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
@@ -19,18 +17,15 @@ from olafswitch.p4runtime.agent.service.threads import DaemonPool
 from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found
 from olafswitch.p4runtime.agent.stream.arbitration import role_name
 from olafswitch.p4runtime.dataplane import DataPlane, P4Info
+from olafswitch.p4runtime.listening import KEEPALIVE, Listener, has_token
 from olafswitch.p4runtime.protocol import SERVICE, Malformed, p4runtime_pb2, parse
 
 API_VERSION = "1.4.1"
 _FOR_CALLS = 16  # threads; each stream holds one more
 _OPTIONS = [
-    ("grpc.so_reuseport", 0),
+    *KEEPALIVE,
     ("grpc.max_receive_message_length", limits.MESSAGE_BYTES),
     ("grpc.max_send_message_length", -1),
-    # A primary whose machine has stopped is noticed, and makes room for another.
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
 ]
 _CODES = {code: next(each for each in grpc.StatusCode if each.value[0] == code.value) for code in Code}
@@ -49,10 +44,8 @@ class Agent:
         as_bmv2: bool,
     ) -> None:
         addresses.check(address, tls)
-        path = addresses.socket_of(address)
-        if path is not None:
-            address = addresses.of_socket(path.absolute())
-            addresses.claim(path.absolute())
+        for other in others:
+            addresses.check(other, None)
         self._devices = {id: Device(id, plane, as_bmv2=as_bmv2) for id, plane in devices.items()}
         self._streams = limits.streams(len(devices))
         self._free_streams = threading.BoundedSemaphore(self._streams)
@@ -60,33 +53,10 @@ class Agent:
         self._pool = DaemonPool(self._streams + _FOR_CALLS, "p4runtime")
         self._server = grpc.server(self._pool, options=_OPTIONS, interceptors=guards)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._calls()),))
-        self._folder: int | None = None
-        port = self._listen(address, tls)
-        for other in others:
-            addresses.check(other, None)
-            self._listen(other, None)
-        self.address = address if path else f"{address.rpartition(':')[0]}:{port}"
+        self._listeners = [Listener(self._server, address, tls)]
+        self._listeners += [Listener(self._server, other) for other in others]
+        self.address = self._listeners[0].address
         self._server.start()
-
-    def _listen(self, address: str, tls: Tls | None) -> int:
-        credentials = tls.credentials() if tls else None
-        name, self._folder = addresses.short(address)
-        # A socket has its mode from the start: only its owner may connect.
-        mask = os.umask(0o177)
-        try:
-            if credentials is None:
-                port = self._server.add_insecure_port(name)
-            else:
-                port = self._server.add_secure_port(name, credentials)
-        except RuntimeError:
-            port = 0
-        finally:
-            os.umask(mask)
-        if port == 0:
-            remedy = "choose another address, or stop what listens there"
-            reason = addresses.why_not_bound(address)
-            raise OlafError(Problem(f"P4Runtime cannot listen: {reason}", address, remedy))
-        return int(port)
 
     def load(self, device_id: int, p4info: P4Info, device_config: bytes) -> None:
         """Run a pipeline on a device that has none, as a switch that is started with a program does.
@@ -104,9 +74,8 @@ class Agent:
         self._pool.shutdown()  # gRPC leaves that to who made it
         for device in self._devices.values():
             device.close()
-        if self._folder is not None:
-            os.close(self._folder)
-            self._folder = None
+        for listener in self._listeners:
+            listener.close()
 
     def wait(self) -> None:
         """Return when the agent has been stopped."""
@@ -208,12 +177,11 @@ class _TokenGuard(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no 
     """Lets in calls whose metadata has ``authorization: Bearer TOKEN``."""
 
     def __init__(self, token: str) -> None:
-        self._wanted = f"Bearer {token}".encode()
+        self._token = token
 
     def intercept_service(self, proceed: Any, call: Any) -> Any:
-        given = str(dict(call.invocation_metadata).get("authorization", ""))
         handler = proceed(call)
-        if handler is None or hmac.compare_digest(given.encode(), self._wanted):
+        if handler is None or has_token(call.invocation_metadata, self._token):
             return handler
         if handler.request_streaming:
             return grpc.stream_stream_rpc_method_handler(_turn_away_stream)
