@@ -24,7 +24,7 @@ def command(
     you may read it. Elsewhere than where it was deployed, name the deployment: --etcd has its membership, or
     the daemon that OLAF_DAEMON names.
     """
-    from contextlib import nullcontext
+    from contextlib import AbstractContextManager, nullcontext
 
     from olafctl.control.store import all_names, pick
     from olafctl.daemon.api.client import ADDRESS, Client
@@ -33,6 +33,7 @@ def command(
     from olafctl.membership import backup
 
     address = os.environ.get(ADDRESS)
+    asked: AbstractContextManager[Client | None]
     if deployment is not None and deployment not in all_names() and (endpoints or address):
         name, elsewhere, asked = deployment, True, nullcontext(None) if endpoints else Client(address)
     else:
