@@ -23,7 +23,7 @@ class Tab:
         self.events: list[dict[str, Any]] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime"):
+        for domain in ("Page", "Network", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -72,6 +72,8 @@ class Tab:
         for event in self.events:
             if event.get("method") == "Runtime.exceptionThrown":
                 reported.append(event["params"]["exceptionDetails"]["text"])
+            if event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
+                reported.append(event["params"]["entry"]["text"])
             if event.get("method") == "Network.loadingFailed":
                 reported.append(event["params"]["errorText"])
         return reported

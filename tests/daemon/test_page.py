@@ -29,7 +29,7 @@ from tests.daemon.conftest import DEADLINE
 from tests.daemon.deployment import Kept, kept
 
 pytestmark = pytest.mark.slow
-WIDTHS = (360, 1280)
+WIDTHS = (360, 390, 1280)
 HOSTILE = "<img src=x onerror=document.x=1>"
 SHOTS = "OLAF_SHOTS"
 """Names a folder for screenshots of the page with traffic."""
@@ -45,7 +45,7 @@ HOUR = """async shown => {
         for (const each of shown.clusters) each.age = Math.random();
         for (const name in shown.engines.engine.registers) shown.engines.engine.registers[name]++;
         shown.drawing = shown.drawing.replace(/\\d+ of 8/, second % 9 + ' of 8');
-        show({time: String(second), deployments: [shown], audit: []});
+        show({time: String(second), deployments: [shown]});
         if (second % 6 === 0) document.body.offsetHeight;
         if (second % 50 === 0) await new Promise(done => setTimeout(done));
     }
@@ -95,6 +95,8 @@ def test_values_are_those_of_status_while_traffic_flows(stands: Kept, browser: T
             assert early[name] <= between[name] <= late[name], name
         assert browser.run("document.querySelector('#topology desc').textContent").count("; in ") == 5
         await_(browser, "document.querySelectorAll('.topology .full').length >= 1")
+        scale = browser.run("document.querySelector('.card .axis.top').textContent")
+        assert scale.split()[1] in ("s", "ms", "µs"), scale
         assert "last heard" in browser.run("document.querySelector('.card summary').textContent")
         _shoot(browser, stands)
         ended.set()
@@ -112,6 +114,44 @@ def test_nothing_is_wider_than_the_window(stands: Kept, browser: Tab, width: int
     browser.open(f"http://{stands.page}/", width)
     await_(browser, LOADED)
     assert browser.run("document.documentElement.scrollWidth") <= width
+    boxes = "[...document.querySelectorAll('#topology .scroll, #audit .scroll')]"
+    topology, log = browser.run(f"{boxes}.map(each => each.scrollWidth > each.clientWidth)")
+    assert (topology, log) == (browser.run("!document.querySelector('#topology .hint').hidden"), False)
+
+
+def test_a_cluster_beyond_its_objective_and_one_outlier(browser: Tab) -> None:
+    look = _look(2, 1)
+    ages = dict(zip((each.name for each in look.testbed.clusters), (250_000_000, 900_000_000), strict=True))
+    web = Web(Looks(lambda: {"lab": _Fixed(replace(look, ages=ages))}, None), "127.0.0.1:0")
+    try:
+        browser.open(f"http://{web.address}/", 1280)
+        await_(browser, LOADED)
+        assert browser.run("[...document.querySelectorAll('.card')].map(e => e.className)") == [
+            "card",
+            "card beyond",
+        ]
+        shown = "[...document.querySelectorAll('strong.beyond')].map(e => e.offsetHeight > 0)"
+        assert browser.run(shown) == [False, True]
+        assert browser.run("document.querySelector('#clusters-title').textContent").endswith(
+            "1 beyond their objectives"
+        )
+        assert (
+            browser.run("document.querySelector('#refused .none').innerText")
+            == "No control message has arrived."
+        )
+        # 19 values near 1 and one of 1,000: the others stay apart from each other.
+        lines = """(async () => {
+            const {Lines} = await import('/charts.js'), lines = new Lines(['age'], String);
+            lines.show([[...Array.from({length: 19}, (_, n) => 1 + n / 20), 1000]], 20, 600, '');
+            return [lines.paths[0].getAttribute('d'), lines.axes.top.textContent];
+        })()"""
+        path, scale = browser.run(lines)
+        heights = [float(each.split()[1].partition("h")[0]) for each in path[1:].split("L")]
+        assert max(heights[:-1]) - min(heights[:-1]) > 20
+        assert (heights[-1], scale.endswith(", cut off")) == (0, True)
+        assert browser.failed() == []
+    finally:
+        web.stop()
 
 
 def test_hostile_names_are_text(browser: Tab, stands: Kept) -> None:

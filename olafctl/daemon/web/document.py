@@ -54,7 +54,7 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
         "problem": look.problem,
         "keeper": look.keeper,
         "revision": look.revision,
-        "drawing": svg(f"{testbed.name} on {testbed.target}", drawn),
+        "drawing": svg(f"{testbed.name} on {testbed.target}", drawn, style=False),
         "engines": {
             engine: _engine(registers, earlier.queues.get(engine, registers), seconds)
             for engine, registers in look.queues.items()
@@ -99,6 +99,7 @@ def _engine(registers: Mapping[str, int], before: Mapping[str, int], seconds: fl
 
 def _cluster(cluster: Cluster, look: Look, heard: Heard, probability: float | None) -> dict[str, Any]:
     age, staleness = look.ages.get(cluster.name), look.staleness.get(cluster.name)
+    bound = _bound(cluster.objective)
     return {
         "name": cluster.name,
         "mode": look.testbed.mode_of(cluster).value,
@@ -107,7 +108,8 @@ def _cluster(cluster: Cluster, look: Look, heard: Heard, probability: float | No
         "age": None if age is None else age / 1e9,
         "objective": cluster.objective,
         "send_probability": probability,
-        "bound": _bound(cluster.objective),
+        "bound": bound,
+        "beyond": age is not None and bound is not None and age / 1e9 > bound,
         "lag": _lag(staleness),
         "members": [_member(member, look, heard) for member in cluster.workers],
         "players": [

@@ -19,8 +19,8 @@ _HISTORY_SECONDS = 600
 _POINT_SECONDS = 5.0
 _REST = 3.0
 """A pause takes so many times the processor time of the look before it: changes go first."""
-_LINES = 12
-"""Of the audit log."""
+_LINES, _READ_LINES = 12, 400
+"""Lines of the audit log: of each deployment shown, and looked through for them."""
 
 
 class Looks:
@@ -102,8 +102,10 @@ class Looks:
         for gone in self._before.keys() - watched.keys():
             del self._before[gone]
         self._keep_point(found)
-        lines = audit.tail(self._log, _LINES) if self._log is not None else []
-        return {"time": time.strftime("%H:%M:%S"), "deployments": found, "audit": lines}
+        lines = audit.tail(self._log, _READ_LINES) if self._log is not None else []
+        for each in found:
+            each["audit"] = [line for line in lines if _is_about(line, each["name"], len(found))][:_LINES]
+        return {"time": time.strftime("%H:%M:%S"), "deployments": found}
 
     def _keep_point(self, found: list[dict[str, Any]]) -> None:
         if time.monotonic() < self._next_point:
@@ -121,6 +123,13 @@ class Looks:
         self._history = _event(
             "history", {"seconds": _HISTORY_SECONDS, "every": _POINT_SECONDS, "points": [*self._points]}
         )
+
+
+def _is_about(line: Mapping[str, Any], deployment: str, kept: int) -> bool:
+    """Whether a line of the audit log is about a deployment. A request need not name the only one."""
+    request = line.get("request")
+    named = request.get("deployment") if isinstance(request, dict) else None
+    return bool(named == deployment or (not named and kept == 1))
 
 
 def _event(name: str, data: dict[str, Any]) -> bytes:

@@ -42,8 +42,9 @@ class _Place:
         return self.left + _BOX
 
 
-def svg(title: str, root: Node) -> str:
-    """A drawing of the tree, with the same as text in its description."""
+def svg(title: str, root: Node, *, style: bool = True) -> str:
+    """Draw the tree, with the same as text in its description; without ``style`` the page that shows it has
+    the rules."""
     depth, rows = _depth(root), max(_rows(root), len(root.sinks))
     columns = depth + 1 + bool(root.sinks)
     width = 2 * _MARGIN + columns * _BOX + (columns - 1) * _GAP
@@ -55,7 +56,7 @@ def svg(title: str, root: Node) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
             f"<title>{escape(title)}</title>",
             f"<desc>{escape(text(root))}</desc>",
-            f"<style>{_STYLE}</style>",
+            *([f"<style>{_STYLE}</style>"] if style else []),
             f'<rect width="{width}" height="{height}" fill="#fff"/>',
             f'<text class="title" x="{_MARGIN}" y="30">{escape(title)}</text>',
             *shapes,

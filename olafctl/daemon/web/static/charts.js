@@ -15,24 +15,46 @@ export function shape(name, attributes) {
   return set(document.createElementNS(NS, name), attributes);
 }
 
-// Lines over time, the newest at the right; `bound` is drawn across all of it.
+const OUTLIER = 4;
+
+// The highest value to draw: one that is far beyond nearly all others is cut off, so that those can be read.
+function height(values, bound) {
+  const sorted = [...values].sort((one, other) => one - other);
+  const most = sorted.at(-1) ?? 0, usual = sorted[Math.floor(0.9 * (sorted.length - 1))] ?? 0;
+  const needed = Math.max(usual, bound ?? 0);
+  return 1.05 * Math.max(needed > 0 && most > OUTLIER * needed ? 2 * needed : Math.max(most, bound ?? 0), 1e-12);
+}
+
+// Lines over time with the scale beside them, the newest at the right; `bound` is drawn across all of it.
 export class Lines {
-  constructor(names) {
-    this.node = shape("svg", {class: "lines", role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+  constructor(names, words) {
+    this.words = words;
+    this.plot = shape("svg", {class: "lines", role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
                               preserveAspectRatio: "none"});
-    this.paths = names.map((name) => this.node.appendChild(shape("path", {class: name})));
-    this.bound = this.node.appendChild(shape("path", {class: "bound"}));
+    this.paths = names.map((name) => this.plot.appendChild(shape("path", {class: name})));
+    this.bound = this.plot.appendChild(shape("path", {class: "bound"}));
+    this.node = document.createElement("div");
+    this.node.className = "plot";
+    this.axes = Object.fromEntries(["top", "zero", "first", "last"].map((name) => {
+      const label = document.createElement("span");
+      label.className = `axis ${name}`;
+      return [name, label];
+    }));
+    this.node.append(this.plot, ...Object.values(this.axes));
+    this.axes.zero.textContent = "0";
+    this.axes.last.textContent = "now";
   }
 
   // `series`: for each name its values, null where one is not known; `most`: how many the width has room for.
-  show(series, most, label, bound = null) {
+  show(series, most, seconds, label, bound = null) {
     const all = series.flat().filter((value) => value !== null);
-    const top = 1.05 * Math.max(...all, bound ?? 0, 1e-12);
+    const top = height(all, bound), highest = all.length ? Math.max(...all) : null;
     series.forEach((values, line) => {
       let path = "", pen = "M";
       values.forEach((value, place) => {
         if (value === null) { pen = "M"; return; }
-        const x = WIDTH * (1 - (values.length - 1 - place) / (most - 1)), y = HEIGHT * (1 - value / top);
+        const x = WIDTH * (1 - (values.length - 1 - place) / (most - 1));
+        const y = HEIGHT * (1 - Math.min(value / top, 1));
         path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
         if (pen === "M") path += "h1";  // a value between two gaps is seen
         pen = "L";
@@ -40,8 +62,13 @@ export class Lines {
       set(this.paths[line], {d: path});
     });
     set(this.bound, {d: bound === null ? "" : `M0 ${(HEIGHT * (1 - bound / top)).toFixed(1)}H${WIDTH}`});
-    set(this.node, {"aria-label": label});
-    return all.length ? Math.max(...all) : null;
+    set(this.plot, {"aria-label": label});
+    const scale = all.length || bound !== null ? this.words(top) : "";
+    const texts = {top: highest > top ? `${scale}, cut off` : scale, first: `${Math.round(seconds / 60)} min ago`};
+    for (const [name, text] of Object.entries(texts)) {
+      if (this.axes[name].textContent !== text) this.axes[name].textContent = text;
+    }
+    return highest;
   }
 }
 

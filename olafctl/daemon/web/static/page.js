@@ -69,6 +69,7 @@ function table(parent, heads, rows, none) {
     const line = make("tr", {}, ...cells);
     line.show = ([, row]) => cells.forEach((cell, place) => {
       cell.className = typeof row[place] === "number" ? "number" : "";
+      cell.dataset.head = heads[place];
       write(cell, typeof row[place] === "number" ? count.format(row[place]) : row[place]);
     });
     return line;
@@ -105,16 +106,17 @@ const many = (number, one) => `${number} ${one}${number === 1 ? "" : "s"}`;
 function topology(deployment) {
   const parent = find("#topology .scroll");
   const drawn = new DOMParser().parseFromString(deployment.drawing ?? "<svg/>", "image/svg+xml").documentElement;
-  drawn.querySelector("style")?.remove();
   drawn.setAttribute("class", "topology");
   const old = parent.firstElementChild;
   if (old) morph(old, document.adoptNode(drawn));
   else parent.append(document.adoptNode(drawn));
+  find("#topology .hint").hidden = parent.scrollWidth <= parent.clientWidth;
 }
 
 function card(cluster) {
-  const title = make("h3", {textContent: cluster.name}), list = make("dl", {className: "facts"});
-  const chart = new Lines(["age"]), words = make("p", {className: "legend"});
+  const beyond = make("strong", {className: "beyond", textContent: "beyond its objective"});
+  const title = make("h3", {}, `${cluster.name} `, beyond), list = make("dl", {className: "facts"});
+  const chart = new Lines(["age"], time), words = make("p", {className: "legend"});
   const age = make("span", {className: "age"}), bound = make("span", {className: "bound"});
   words.append(age, bound);
   const summary = make("summary"), members = make("div", {className: "scroll"});
@@ -128,10 +130,12 @@ function card(cluster) {
   details.addEventListener("toggle", fill);
   node.show = (now) => {
     shown = now;
+    node.classList.toggle("beyond", now.beyond);
+    beyond.hidden = !now.beyond;
     if (drawn !== history) {
       drawn = history;
       const values = history.points.map((point) => point[latest.chosen]?.ages[now.name] ?? null);
-      const most = chart.show([values], history.seconds / history.every,
+      const most = chart.show([values], history.seconds / history.every, history.seconds,
         `Age-of-Model of ${now.name} over ten minutes: now ${time(now.age)}` +
         (now.objective ? `, objective ${now.objective}` : ""), now.bound);
       write(age, most === null ? "no Age-of-Model reported" : `Age-of-Model over 10 min, at most ${time(most)}`);
@@ -155,7 +159,7 @@ function card(cluster) {
   return node;
 }
 
-const slots = new Slots(), flow = new Lines(Object.values(UPDATES)), legend = make("p", {className: "legend"});
+const slots = new Slots(), flow = new Lines(Object.values(UPDATES), (rate) => `${short.format(rate)}/s`), legend = make("p", {className: "legend"});
 
 function engine(deployment) {
   const section = find("#engine"), all = deployment.engines ?? {};
@@ -178,7 +182,7 @@ function engine(deployment) {
   ]);
   const series = Object.keys(UPDATES).map((which) => history.points.map(
     (point) => point[latest.chosen]?.rates[name]?.[which] ?? null));
-  flow.show(series, history.seconds / history.every, "Updates per second: " +
+  flow.show(series, history.seconds / history.every, history.seconds, "Updates per second: " +
     Object.entries(UPDATES).map(([which, word]) => `${word} ${perSecond(now.rates[which])}`).join(", "));
   keep(legend, Object.entries(UPDATES), ([which]) => which, ([, word]) => {
     const node = make("span", {className: word});
@@ -196,8 +200,8 @@ function refused(deployment) {
     (deployment.refused ?? []).map((each) => [each.engine, each.reason, each.frames, perSecond(each.rate)]),
     "No frame was refused.");
   const messages = Object.entries(deployment.messages ?? {});
-  facts(section.querySelector("dl"), messages.length ? messages.map(([name, value]) => [name, count.format(value)])
-    : [["none", "came"]]);
+  section.querySelector(".none").hidden = Boolean(messages.length);
+  facts(section.querySelector("dl"), messages.map(([name, value]) => [name, count.format(value)]));
 }
 
 function drift(deployment) {
@@ -214,8 +218,10 @@ function drift(deployment) {
 
 function audit(lines) {
   table(find("#audit .scroll"), ["time", "who", "what", "outcome", "request"],
-    lines.map((each) => [(each.time ?? "").slice(0, 19).replace("T", " "), each.who ?? "", each.what ?? "",
-                         each.outcome ?? "", JSON.stringify(each.request ?? "")]), "It has no lines.");
+    lines.map((each) => [(each.time ?? "").slice(0, 19).replace("T", "\u00a0"), each.who ?? "", each.what ?? "",
+                         each.outcome ?? "", Object.entries(each.request ?? {}).filter(([name]) => name !== "deployment")
+        .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")]),
+    "It has no lines about this deployment.");
 }
 
 // Show one look. Exported for who wants to show another than the newest.
@@ -234,11 +240,13 @@ export function show(look) {
   }
   document.title = `${chosen} ${word} – Olaf`;
   topology(deployment);
-  keep(find("#clusters .cards"), deployment.clusters ?? [], (each) => each.name, card);
+  const clusters = deployment.clusters ?? [], beyond = clusters.filter((each) => each.beyond).length;
+  write(find("#clusters-title"), beyond ? `Clusters: ${beyond} beyond their objectives` : "Clusters");
+  keep(find("#clusters .cards"), clusters, (each) => each.name, card);
   engine(deployment);
   refused(deployment);
   drift(deployment);
-  audit(look.audit);
+  audit(deployment.audit ?? []);
 }
 
 // The connection
