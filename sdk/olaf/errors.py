@@ -1,4 +1,4 @@
-"""What can go wrong. A training step raises OtherParameters alone, and a synchronous sum NoAnswer."""
+"""Errors of the package. A training step raises OtherParameters and Taken, a synchronous sum NoAnswer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BadCheckpoint(OlafError):
 
 
 class Taken(OlafError):
-    """The address belongs to another optimiser of this program."""
+    """An address, or an actor's rows, belong to another user: an optimiser, a writer, or another process."""
 
 
 class OtherParameters(OlafError):

@@ -15,7 +15,9 @@ from olaf.policies import Plain
 from olaf.server import ParameterServer
 from olaf.transport.port import Address
 from olaf.transport.segments import Vector
+from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import Medium, VirtualNetwork
+from tests.experience.parts import in_a_fork
 from tests.network import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
 
 pytest.importorskip("torch")
@@ -443,3 +445,68 @@ def test_a_program_that_began_alone_gives_its_present_weights() -> None:
     assert np.abs(weights_of(server) - alone).max() < 1e-6
     trainer.step()
     assert np.abs(trainer.weights() - alone).max() < 0.1
+
+
+@pytest.mark.parametrize("every", [1, 10])
+@pytest.mark.parametrize("kind", [torch.float64, torch.complex128])
+def test_doubles_keep_the_steps_that_binary32_cannot_hold(kind: Any, every: int) -> None:
+    network, _ = lab()
+    parameter = torch.nn.Parameter(torch.full((4,), 1 / 3, dtype=torch.float64).to(kind))
+    first = parameter.detach().clone()
+    optimizer = torch.optim.SGD([parameter], lr=1e-9)
+    attach(optimizer, AT, rate=RATE, port=network.port(worker_address(0)), every=every, wait=30.0)
+    for _ in range(1000):
+        parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        network.run(network.time + 0.01)
+    moved = (first - parameter.detach()).abs()
+    assert moved.numpy() == pytest.approx(1e-6, rel=1e-3)
+
+
+REWARDS = [np.float16(2), np.float32(1.5), np.int64(2), np.longdouble(2), np.array(2.0), torch.tensor(2.0)]
+
+
+@pytest.mark.filterwarnings("error:overflow")
+@pytest.mark.parametrize("reward", REWARDS, ids=lambda reward: str(reward.dtype))
+@pytest.mark.parametrize("lr", [0.1, 1e-38, 3e38])
+def test_a_script_that_raises_numpys_warnings_trains_on(reward: Any, lr: float) -> None:
+    network, _ = lab()
+    trainer = Trainer(network, 0, lr=lr, wait=30.0)
+    with np.errstate(all="raise"):
+        for _ in range(5):
+            trainer.link.reward(reward)
+            trainer.step()
+            network.run(network.time + 0.1)
+    assert trainer.link.worker.counters.offered == 5
+    assert bool(trainer.link.worker.counters.broken) is (lr > 1)
+
+
+def test_a_forked_process_is_refused_and_may_attach_by_itself() -> None:
+    port = UdpPort(("127.0.0.1", 0))
+    server = ParameterServer(policy=Plain, port=port)
+    at = f"127.0.0.1:{port.address[1]}"
+    parameter = torch.nn.Parameter(torch.zeros(4))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    link = attach(optimizer, at)
+
+    def step() -> None:
+        parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+
+    def attach_anew() -> bool:
+        link.close()
+        other = attach(optimizer, at)
+        step()
+        return other.worker.drain(10.0)
+
+    try:
+        step()
+        uses = [step, link.exchange, link.worker.poll, lambda: link.worker.wait(1.0), server.weights]
+        assert [in_a_fork(use) for use in uses] == ["Taken"] * len(uses)
+        assert in_a_fork(attach_anew) == "True"
+        step()
+        assert link.worker.drain(10.0) and server.counters().duplicates == 0
+        assert server.weights().tolist() == [-1.5] * 4  # type: ignore[union-attr]
+    finally:
+        link.close()
+        server.close()

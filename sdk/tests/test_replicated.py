@@ -5,6 +5,8 @@ moments.
 from __future__ import annotations
 
 import threading
+from functools import partial
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
@@ -24,6 +26,8 @@ import torch
 
 from olaf.torch.link import attach
 from olaf.torch.replicated import Optimized
+from tests.ddp_replicated import OPTIONS, STEPS, Heads, make, play
+from tests.test_distributed import job
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
@@ -195,3 +199,132 @@ def test_changed_settings_end_a_members_training() -> None:
     optimizer.step()  # its own again
     with pytest.raises(ValueError, match="either 'server' or 'replica'"):
         attach(optimizer, "10.0.0.1", mode="other")  # type: ignore[call-overload]
+
+
+def members(count: int, script: Callable[[int, Any], None], **options: Any) -> None:
+    """Run ``script(number, attach)`` in a thread for each member of one training."""
+    ports = [UdpPort(("127.0.0.1", 0)) for _ in range(count)]
+    engine = EnginePort([port.address for port in ports])
+    failed: list[BaseException] = []
+
+    def run(number: int) -> None:
+        others = [port.address for port in ports if port is not ports[number]]
+        at = f"127.0.0.1:{engine.port.address[1]}"
+        try:
+            script(number, partial(
+                attach, server=at, mode="replica", peers=others, port=ports[number], staleness=0, **options
+            ))  # fmt: skip
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(300)
+    finally:
+        engine.port.close()
+    if failed:
+        raise failed[0]
+
+
+def test_any_optimiser_steps_as_under_ddp_over_gloo(tmp_path: Path) -> None:
+    """A layer without a gradient at one member or at both, closures, groups, and each optimiser's options."""
+    torch.set_num_threads(1)
+    cases = 2 * len(OPTIONS)
+    job(["tests.ddp_replicated", str(cases), str(tmp_path)], "127.0.0.1:1")
+    expected = [torch.load(tmp_path / f"{rank}.pt") for rank in range(2)]
+    for case in range(cases):
+        models = [Heads(case), Heads(case)]
+
+        def script(number: int, attach: Any, case: int = case, models: list[Heads] = models) -> None:
+            optimizer = make(case, models[number])
+            link = attach(optimizer, until=STEPS)
+            play(case, number, models[number], optimizer)
+            link.close()
+
+        members(2, script)
+        for rank in range(2):
+            ends = dict(models[rank].state_dict())
+            assert same(ends, expected[rank][case]), (case, list(OPTIONS)[case % len(OPTIONS)])
+
+
+def test_each_optimiser_steps_with_the_gradients_that_it_found() -> None:
+    """What is added to them before the last one steps does not count, nor those of one that did not step."""
+
+    def script(number: int, attach: Any) -> None:
+        (actor, critic), (own, other) = ([torch.nn.Parameter(torch.ones(3)) for _ in range(2)] for _ in "ab")
+        alone = [torch.optim.Adam([actor]), torch.optim.SGD([critic], lr=0.1, momentum=0.9)]
+        shared = [torch.optim.Adam([own]), torch.optim.SGD([other], lr=0.1, momentum=0.9)]
+        seen: list[str] = []
+        for optimizer in (alone[1], shared[1]):
+            optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
+            optimizer.register_step_post_hook(lambda *_: seen.append("after"))
+        link = attach(shared)
+        for step in range(6):
+            for (first, second), (one, two) in ((alone, (actor, critic)), (shared, (own, other))):
+                if step % 2:  # the actor's policy is delayed
+                    first.zero_grad()
+                    (one * (step + 1)).sum().backward()
+                    first.step()
+                second.zero_grad()
+                (two * 3 + one * 7).sum().backward()
+                second.step()
+            assert torch.equal(actor, own) and torch.equal(critic, other)
+        assert seen == ["before", "after"] * 12
+        shared[0].step()
+        with pytest.raises(OtherParameters, match="optimiser 0 stepped twice"):
+            shared[0].step()
+        with pytest.raises(OtherParameters, match="optimiser 0 was given a closure"):
+            shared[0].step(lambda: torch.zeros(1))
+        link.close()
+
+    members(1, script)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda p: torch.optim.LBFGS(p), "LBFGS evaluates its loss within a step"),
+        (lambda p: torch.optim.SparseAdam(list(p)), "SparseAdam needs sparse gradients"),
+        (lambda p: torch.optim.SGD(p, lr=0.1, differentiable=True), "SGD is differentiable=True"),
+    ],
+)
+def test_what_cannot_step_along_sums_is_refused_by_name(make: Callable[[Any], Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        attach(make(model(1).parameters()), "127.0.0.1:9", mode="replica", members=1)
+
+
+def test_parameters_that_change_after_attaching_are_refused() -> None:
+    def script(number: int, attach: Any) -> None:
+        net = model(1)
+        net[0].bias.requires_grad_(False)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        link = attach(optimizer)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            net(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+
+        def later() -> None:
+            optimizer.add_param_group({"params": [torch.nn.Parameter(torch.zeros(1))]})
+
+        def replaced() -> None:
+            optimizer.param_groups[0]["params"][0] = torch.nn.Parameter(torch.zeros(6, 8))
+
+        step()
+        params = list(optimizer.param_groups[0]["params"])
+        for change in (lambda: net[0].bias.requires_grad_(True), replaced, later):
+            change()
+            with pytest.raises(OtherParameters):
+                step()
+            optimizer.param_groups[0]["params"][:] = params
+            net[0].bias.requires_grad_(False)
+        del optimizer.param_groups[1]
+        net[0].weight.requires_grad_(False)  # its gradient is none from now on
+        step()
+        link.close()
+
+    members(1, script)

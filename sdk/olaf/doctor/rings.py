@@ -56,7 +56,7 @@ def examine(names: Sequence[str], seconds: float) -> Iterator[Finding]:
             rings[name] = ring
         else:
             what = "no process has it any more: its training was killed"
-            yield warning(f"ring {name}", what, f"rm {path} {path}.*")
+            yield warning(f"ring {name}", what, f"rm {path} {path}~*")
     if not rings and not names:
         yield skipped("rings", f"none is in use on this machine: {where}")
     looks: dict[str, list[_Look]] = {name: [_look(ring)] for name, ring in rings.items()}

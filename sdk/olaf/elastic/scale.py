@@ -9,6 +9,8 @@ from typing import Callable, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from olaf.guards import Dropped, usable
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -54,7 +56,7 @@ class NoiseScale:
 
     def blocks(self, seen: Seen) -> int:
         """At most twice or half of the last number, so that one estimate cannot do much."""
-        if seen.noise is None:
+        if seen.noise is None or not usable(seen.noise):
             return max(self._low, min(seen.blocks, self._high))
         wanted = min(max(round(seen.noise / self._rows), -(-seen.blocks // 2)), 2 * seen.blocks)
         return max(self._low, min(wanted, self._high))
@@ -69,6 +71,12 @@ class GradientNoise:
             raise ValueError(f"a decay of {decay}; give 0 or more, below 1")
         self._decay, self._weight = decay, 0.0
         self._squared = self._noise = 0.0
+        self._broken = Dropped("gradients, or their squares,")
+
+    @property
+    def broken(self) -> int:
+        """How many updates were left out because their gradients were not finite, or their squares not."""
+        return self._broken.count
 
     def add(self, parts: Sequence[npt.NDArray[np.float32]], rows: int) -> float | None:
         """Mean gradients of parts of ``rows`` rows each; the scale in rows, None while it is not positive.
@@ -76,10 +84,13 @@ class GradientNoise:
         One part does not show the noise.
         """
         count = len(parts)
-        if count > 1:
+        with np.errstate(all="ignore"):
             whole = np.mean(parts, axis=0, dtype=np.float64)
             large = float(np.square(whole).sum())
             small = float(np.mean([np.square(part, dtype=np.float64).sum() for part in parts]))
+        good = bool(usable(small))
+        self._broken.add(not good)
+        if count > 1 and good:
             squared = (count * large - small) / (count - 1)
             noise = (small - large) * rows * count / (count - 1)
             keep = self._decay

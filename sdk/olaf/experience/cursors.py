@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from olaf.experience.layout import STAMP_BITS
 from olaf.experience.memory import fence
 from olaf.experience.ring import FIRINGS, TRIGGERS, Batch, Integers, Ring, RingError
-from olaf.serial import VERSION_BITS
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,12 @@ class Cursor:
             self._set("taken", self.count("done"))
 
 
-def lags(ring: Ring, versions: npt.NDArray[np.uint16]) -> npt.NDArray[np.int64]:
-    """How many versions the policy is ahead of each row's; versions wrap at 16 bits."""
-    half = 1 << (VERSION_BITS - 1)
+MOST_LAG = (1 << (STAMP_BITS - 1)) - 1
+"""The largest lag that versions of STAMP_BITS bits can tell from a newer version."""
+
+
+def lags(ring: Ring, versions: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """Return by how many versions the policy is ahead of each row's; versions wrap at STAMP_BITS bits."""
+    half = 1 << (STAMP_BITS - 1)
     lag: npt.NDArray[np.int64] = (ring.version - versions.astype(np.int64) + half) % (2 * half) - half
     return lag

@@ -21,8 +21,10 @@ _LINE = 64
 
 STAMP = "stamp"
 """The counter of a row's stamps."""
-STAMPS = np.dtype([("version", "<u2"), ("actor", "<u2"), ("end", "u1"), ("episode", "<u4")], align=True)
+STAMPS = np.dtype([("version", "<u4"), ("actor", "<u2"), ("end", "u1"), ("episode", "<u4")], align=True)
 """On every row: the version of the policy that acted, the actor, how the row ends, its episode's number."""
+STAMP_BITS = 32
+"""Versions and episode numbers wrap at 2**32."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,10 @@ def _spec(spec: Spec) -> tuple[tuple[int, ...], str]:
     if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[1], str):
         shape, kind = spec
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    return shape, np.dtype(kind).str
+    found = np.dtype(kind)
+    if found.hasobject or found.names or not found.itemsize:
+        raise ValueError(f"a key of type {kind!r}; give one of fixed size, without fields, such as 'f4'")
+    return shape, found.str
 
 
 Rows = Mapping[str, npt.ArrayLike]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import mmap
 import os
 import sys
@@ -13,14 +14,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olaf.errors import Taken
+from olaf.guards import OwnProcess
 
 _SHARED = Path("/dev/shm")
+_MARK = "~"
+"""Between the name of memory and what a companion of it is."""
 _POPULATE = 23
 """Linux' MADV_POPULATE_WRITE (5.14), which Python does not name."""
 
 
 def path_of(name: str) -> Path:
-    """Where the memory called ``name`` is; a name with a slash is a path itself."""
+    """Return the path of the memory called ``name``; a name with a slash is a path itself.
+
+    Raises ValueError for a name with the mark of companions.
+    """
+    if _MARK in Path(name).name or "\0" in name:
+        raise ValueError(f"{name!r} cannot name shared memory: give a text without {_MARK!r}")
     if "/" in name:
         return Path(name)
     folder = _SHARED if _SHARED.is_dir() else Path(tempfile.gettempdir())
@@ -89,10 +98,18 @@ def reserve(path: Path, start: int, size: int) -> None:
         os.posix_fallocate(file.fileno(), start, size)
 
 
+def companion(path: Path, what: str) -> Path:
+    """Return the path of a file that belongs to the memory at ``path``: its locks, a bell.
+
+    No name of memory has the mark, so no other memory's name begins as this one's companions do.
+    """
+    return path.with_name(f"{path.name}{_MARK}{what}")
+
+
 def unlink(name: str) -> None:
-    """Remove what is called ``name`` and what lies beside it; processes that have it keep it."""
+    """Remove the memory called ``name`` and its companions; processes that have it keep it."""
     path = path_of(name)
-    for each in (path, *path.parent.glob(f"{path.name}.*")):  # locks, bells, pools
+    for each in (path, *path.parent.glob(f"{glob.escape(path.name)}{_MARK}*")):
         each.unlink(missing_ok=True)
 
 
@@ -105,12 +122,22 @@ class Locks:
 
     def __init__(self, path: Path | None) -> None:
         """None for memory of this process alone."""
-        self._path = path
         self._file = _file(path) if path is not None else _File(None)
+        self._own = (
+            OwnProcess("memory without a name", "give the ring a name, and open it by that name")
+            if path is None
+            else None
+        )
+
+    def check(self) -> None:
+        """Raise Taken where the memory is a copy of what belongs to another process."""
+        if self._own is not None:
+            self._own.check()
 
     @contextlib.contextmanager
     def hold(self, number: int = 0) -> Iterator[None]:
-        """Hold a lock; waits for it."""
+        """Wait for a lock and hold it."""
+        self.check()
         with self._file.lock:
             self._file.take(number, wait=True)
             try:
@@ -120,6 +147,7 @@ class Locks:
 
     def claim(self, number: int, what: str) -> None:
         """Take a lock until it is released or this process ends. Raises Taken if another has it."""
+        self.check()
         with self._file.lock:
             if number in self._file.claimed or not self._file.take(number, wait=False):
                 raise Taken(f"{what} has a writer that still runs: give each writer its own actor")
@@ -166,7 +194,7 @@ _registry = threading.Lock()
 
 
 def _file(path: Path) -> _File:
-    beside = path.with_name(f"{path.name}.lock")
+    beside = companion(path, "lock")
     with _registry:
         try:
             status = beside.stat()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Protocol
 
 from olaf.experience.cursors import Firing
+from olaf.experience.memory import companion
 from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
 
@@ -60,7 +61,7 @@ class Bell:
         """A named pipe beside the ring's memory. Raises ValueError for a ring of one process."""
         if ring.path is None:
             raise ValueError("a ring of one process has no bell: pass on directly or through a queue")
-        path = ring.path.with_name(f"{ring.path.name}.{name}.bell")
+        path = companion(ring.path, f"{name}.bell")
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)

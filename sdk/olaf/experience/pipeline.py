@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olaf.experience.layout import CUT, GOES_ON
+from olaf.guards import Dropped, usable
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,10 +24,19 @@ class Moments:
         self.count = 0
         self.mean = 0.0
         self._squares = 0.0
+        self._broken = Dropped("values")
+
+    @property
+    def broken(self) -> int:
+        """How many values were dropped because they were not finite."""
+        return self._broken.count
 
     def add(self, values: npt.ArrayLike) -> None:
         """Values of another part."""
         part = np.asarray(values, np.float64).reshape(-1)
+        good = usable(part)
+        self._broken.add(int(len(good) - good.sum()))
+        part = part[good]
         if not len(part):
             return
         mean, count = float(part.mean()), self.count + len(part)

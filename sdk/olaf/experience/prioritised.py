@@ -9,6 +9,7 @@ from olaf.experience.ring import Integers, Ring
 from olaf.experience.samplers import Draw, Floats
 from olaf.experience.sumtree import SumTree
 from olaf.experience.window import Window
+from olaf.guards import Dropped, usable
 
 
 class Prioritised:
@@ -25,6 +26,9 @@ class Prioritised:
         self._tree = SumTree(ring.most * ring.rows)
         self._top = 1.0
         """The highest of the tree's numbers, ever."""
+        self._steps = np.zeros(ring.most * ring.rows, bool)
+        """Rows that can be drawn, as they were when they were given their first priority."""
+        self._broken = Dropped("priorities")
         self._known = np.zeros((2, ring.most), np.int64)
         """From where to where rows have a priority."""
 
@@ -37,13 +41,25 @@ class Prioritised:
         return Draw(actors, positions, probability, np.arange(rows), window.total)
 
     def update(self, draw: Draw, priorities: npt.ArrayLike) -> None:
-        """Give the rows of a draw, (rows,), new priorities; those that are overwritten by now keep none."""
+        """Give the rows of a draw, (rows,), new priorities; those that are overwritten by now keep none.
+
+        A priority that is not finite is dropped and counted in ``broken``: its row keeps the one it had.
+        """
         window = self._follow()
         there = draw.positions >= window.first[draw.actors]
-        values = (np.abs(np.asarray(priorities, np.float64)) + self._smallest) ** self._alpha
+        with np.errstate(all="ignore"):
+            values = (np.abs(np.asarray(priorities, np.float64)) + self._smallest) ** self._alpha
+        good = usable(values)
+        self._broken.add(int(len(good) - good.sum()))
+        there &= good
         slots = self._ring.slots(draw.actors, draw.positions)
         self._top = max(self._top, float(values[there].max(initial=0.0)))
         self._set(slots[there], values[there])
+
+    @property
+    def broken(self) -> int:
+        """How many priorities were dropped because they were not finite."""
+        return self._broken.count
 
     def _set(self, slots: Integers, values: npt.ArrayLike) -> None:
         self._tree.set(slots, values)
@@ -58,8 +74,10 @@ class Prioritised:
             for positions, value in ((gone, 0.0), (new, self._top)):
                 if len(positions):
                     actors = np.full(len(positions), actor)
-                    usable = window.usable(actors, positions) if value else np.zeros(len(positions), bool)
-                    self._set(self._ring.slots(actors, positions), np.where(usable, value, 0.0))
+                    steps = window.usable(actors, positions) if value else np.zeros(len(positions), bool)
+                    slots = self._ring.slots(actors, positions)
+                    self._steps[slots] = steps
+                    self._set(slots, np.where(steps, value, 0.0))
             self._known[:, actor] = first, stop
         return window
 
@@ -111,11 +129,19 @@ class PrioritisedRuns(Prioritised):
         table[:, 0] = positions
         for step in range(1, self._most + 1):
             more = np.flatnonzero((counts >= step) & (table[:, step - 1] >= 0))
-            following = window.after(actors[more], table[more, step - 1])
+            following = self._after(actors[more], table[more, step - 1])
             table[more, step] = np.where(following < window.stop[actors[more]], following, -1)
         run, nth = (index[:rows] for index in np.nonzero(table >= 0))
         drawn, places = actors[run], table[run, nth]
         return Draw(drawn, places, self._probability(window, drawn, places), run, window.total)
+
+    def _after(self, actors: Integers, positions: Integers) -> Integers:
+        """Return the next row that can be drawn, or the window's end, without a second look at the ring."""
+        return positions + 1 + ~self._steps[self._ring.slots(actors, positions + 1)]
+
+    def _before(self, actors: Integers, positions: Integers) -> Integers:
+        """Return the row before each; it may lie before the window."""
+        return positions - 1 - ~self._steps[self._ring.slots(actors, positions - 1)]
 
     def _asked(self, slots: Integers) -> Integers:
         """The number of neighbours that each row brings."""
@@ -129,7 +155,7 @@ class PrioritisedRuns(Prioritised):
         for step in range(self._most + 1):
             slots = self._ring.slots(actors, reference)
             weight += np.where(within & (self._asked(slots) >= step), self._tree.leaves[slots], 0.0)
-            reference = window.before(actors, reference)
+            reference = self._before(actors, reference)
             within &= reference >= window.first[actors]
         return weight / (self._lengths.total - self._short(window))
 
@@ -139,7 +165,7 @@ class PrioritisedRuns(Prioritised):
         position, there = window.stop[actors].copy(), np.ones(len(actors), bool)
         missing = 0.0
         for left in range(min(self._most, int(window.sizes.max(initial=0)))):
-            position = window.before(actors, position)
+            position = self._before(actors, position)
             there &= position >= window.first[actors]
             slots = self._ring.slots(actors, position)
             short = np.maximum(self._asked(slots) - left, 0) * self._tree.leaves[slots]

@@ -17,7 +17,7 @@ import zmq
 
 from olaf.experience.cursors import Firing
 from olaf.experience.pipeline import Pace
-from olaf.experience.ring import REFUSE, Array, Ring
+from olaf.experience.ring import REFUSE, Array, Ring, RingError
 from olaf.experience.triggers import Trigger
 from olaf.experience.writer import Writer
 
@@ -55,6 +55,8 @@ class Sender:
         self._socket.connect(address)
         self._waiting: dict[int, _Message] = {}
         self._number = 0
+        self._next: dict[tuple[int, tuple[str, ...]], int] = {}
+        """By actor and keys, the row that the head expects."""
 
     @property
     def waiting(self) -> int:
@@ -62,10 +64,14 @@ class Sender:
         return len(self._waiting)
 
     def __call__(self, trigger: Trigger) -> None:
-        """Send what has fired; does not wait."""
+        """Send what has fired; does not wait. Raises RingError for rows that are overwritten already."""
         while (firing := trigger.take()) is not None:
             width = sum(self._ring.column(key)[0].nbytes for key in self._names(firing))
             for rows in firing.ranges:
+                expected = self._next.get((rows[0], firing.keys), rows[1])
+                if rows[1] != expected:
+                    raise _overwritten(rows[0], expected, rows[1])
+                self._next[rows[0], firing.keys] = rows[2]
                 self._number += 1
                 size = (rows[2] - rows[1]) * width
                 self._waiting[self._number] = _Message(trigger, firing, rows, size)
@@ -128,6 +134,8 @@ class Sender:
         # Rows stay as they are until the head has answered, which it does not before the first copy is there.
         stay = self._ring.full == REFUSE and not message.sent
         columns = [self._column(name, actor, first, last, stay) for name in names]
+        if not self._ring.read("end", np.array([actor]), np.array([first]))[1][0]:
+            raise _overwritten(actor, first, last)
         return [json.dumps(head).encode(), *columns]
 
     def _column(self, name: str, actor: int, first: int, last: int, stay: bool) -> Array:
@@ -137,6 +145,13 @@ class Sender:
         if len(part) < last - first:
             return np.concatenate([part, column[: last - first - len(part)]])
         return part if stay and part.flags.c_contiguous else np.array(part, order="C")
+
+
+def _overwritten(actor: int, first: int, stop: int) -> RingError:
+    return RingError(
+        f"rows {first} to {stop - 1} of actor {actor} were overwritten before the head had them, and it "
+        'cannot go on without: make the ring with full="refuse"'
+    )
 
 
 class Receiver:
@@ -185,7 +200,7 @@ class Receiver:
             writer = Writer(self._ring, len(self._blocks))
             self._blocks[where] = writer, head["first"] - writer.position()
         writer, offset = self._blocks[where]
-        version, end = np.frombuffer(frames[0], "<u2"), np.frombuffer(frames[1], "u1")
+        version, end = np.frombuffer(frames[0], "<u4"), np.frombuffer(frames[1], "u1")
         first, have = head["first"] - offset, min(writer.position(key) for key in head["keys"])
         if first + len(end) <= have:
             return True, False

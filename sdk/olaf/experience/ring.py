@@ -104,7 +104,7 @@ class Ring:
         head = {"layout": layout.describe(), "rows": rows, "most": most, "full": full, "objects": shared}
         text = json.dumps(head).encode()
         plan = _Plan(layout, rows, most, shared, len(_MAGIC) + 8 + len(text))
-        path = None if name is None else memory.path_of(name)
+        path = None if name is None else _place(name)
         if path is None:
             self._adopt(None, memory.private(plan.size), head, plan)
         else:
@@ -124,8 +124,8 @@ class Ring:
 
     @classmethod
     def open(cls, name: str) -> Ring:
-        """The ring that another process has made. Raises RingError if there is none."""
-        path = memory.path_of(name)
+        """Open the ring that another process has made. Raises RingError if there is none."""
+        path = _place(name)
         try:
             buffer = memory.attach(path)
         except (OSError, ValueError) as error:
@@ -180,7 +180,19 @@ class Ring:
         ]
         self._counter = {key: number for number, key in enumerate(self.layout.counters)}
         shared = {key: (arrays[f"object {key}"], arrays[f"counts {key}"]) for key in head["objects"]}
-        self.objects = Objects(shared)
+        self._objects = Objects(shared)
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Open the ring in the process that it is sent to. Raises RingError for one without a name."""
+        if self.path is None:
+            raise RingError("a ring without a name stays in its process: make it with a name=")
+        return Ring.open, (str(self.path),)
+
+    @property
+    def objects(self) -> Objects:
+        """What is shared beside the rows."""
+        self.locks.check()
+        return self._objects
 
     @property
     def actors(self) -> int:
@@ -190,10 +202,12 @@ class Ring:
     @property
     def version(self) -> int:
         """The policy's newest version, by which a row's lag counts."""
+        self.locks.check()
         return int(self.control["version"][0])
 
     @version.setter
     def version(self, version: int) -> None:
+        self.locks.check()
         self.control["version"][0] = version
 
     def grow(self, actors: int) -> None:
@@ -228,6 +242,7 @@ class Ring:
 
     def count(self, *keys: str) -> Integers:
         """(actors,) How many rows each actor has written of all these keys; without any, of whole rows."""
+        self.locks.check()
         counters = [self._counter[key] for key in keys] if keys else slice(None)
         counts: Integers = self.written[: self.actors, counters].min(axis=1)
         return counts
@@ -249,6 +264,7 @@ class Ring:
         kilobytes are gathered faster into pages that are there. A row that a writer reached meanwhile is
         marked in ``intact``.
         """
+        self.locks.check()
         slots = self.slots(actors, positions)
         into = out if out is not None else self.buffers(len(slots))
         columns: dict[str, Array] = {}
@@ -301,10 +317,28 @@ class Ring:
         if len(last):
             columns["next"][last] = column[actors[last] * self.rows]
 
+    def read(self, key: str, actors: Integers, positions: Integers) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Copy one key of rows, and tell which of them no writer had reached by then.
+
+        A position is never used again, so it says of which row a slot was read: one that ``begun`` has
+        passed by a whole block may by now be another row.
+        """
+        values = self._columns[key][self.slots(actors, positions)]
+        memory.fence()
+        return values, positions >= self.begun[actors] - self.rows
+
     def closing(self, actors: Integers, positions: Integers) -> npt.NDArray[np.bool_]:
-        """Which rows only close an episode."""
-        closing: npt.NDArray[np.bool_] = self._columns["end"][self.slots(actors, positions)] == CLOSING
+        """Mark the rows that only close an episode; none that a writer has reached."""
+        ends, intact = self.read("end", actors, positions)
+        closing: npt.NDArray[np.bool_] = (ends == CLOSING) & intact
         return closing
+
+
+def _place(name: str) -> Path:
+    try:
+        return memory.path_of(name)
+    except ValueError as error:
+        raise RingError(str(error)) from None
 
 
 def _lined_up(rows: int, kind: np.dtype[Any]) -> Array:

@@ -102,6 +102,7 @@ def sample(ring: Ring, sampler: Sampler, rows: int, out: list[Array] | None = No
         for name in ("actors", "positions", "probability", "runs"):
             arrays[name] = getattr(draw, name).copy()
             arrays[name][lost] = getattr(fresh, name)[lost]
+        arrays["runs"][lost] += draw.runs.max() + 1  # not neighbours of the rows that stay
         draw = replace(fresh, **arrays)
 
 

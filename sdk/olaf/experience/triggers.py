@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from olaf.experience.cursors import Cursor, Firing, Learnable, lags
+from olaf.experience.cursors import MOST_LAG, Cursor, Firing, Learnable, lags
 from olaf.experience.layout import STAMP
 from olaf.experience.ring import Integers, Ring
 
@@ -46,7 +46,9 @@ class DataKey:
     def __init__(
         self, ring: Ring, name: str, n: int, size: int, keys: tuple[str, ...] = (), max_lag: int | None = None
     ) -> None:
-        """Raises ValueError for more rows or actors than the ring has."""
+        """Raises ValueError for more rows or actors than the ring has, and for a lag beyond MOST_LAG."""
+        if max_lag is not None and not 0 <= max_lag <= MOST_LAG:
+            raise ValueError(f"trigger {name}: max_lag={max_lag}; give 0 to {MOST_LAG} versions")
         if not 1 <= n <= ring.most or not 1 <= size <= ring.rows:
             raise ValueError(
                 f"trigger {name}: {size} rows of {n} actors exceed the ring's {ring.rows} of {ring.most}"
@@ -93,12 +95,13 @@ class DataKey:
         Rows that only close an episode do not count as steps.
         """
         actors, positions = firing.places()
+        # What is overwritten by now passes both tests and is dropped below, as lost.
         steps = ~self._ring.closing(actors, positions)
         actors, positions = actors[steps], positions[steps]
         kept = np.ones(len(actors), bool)
         if self._max_lag is not None:
-            versions = self._ring.column("version")[self._ring.slots(actors, positions)]
-            kept = lags(self._ring, versions) <= self._max_lag
+            versions, intact = self._ring.read("version", actors, positions)
+            kept = (lags(self._ring, versions) <= self._max_lag) | ~intact
         stale = int(len(kept) - kept.sum())
         batch = self._ring.gather(actors[kept], positions[kept])
         lost = int(len(batch) - batch.intact.sum())
@@ -120,8 +123,8 @@ class DataKey:
         starts = self.cursor.claimed[: len(written)].copy()
         for actor, (start, stop) in enumerate(zip(starts.tolist(), written.tolist())):
             positions = np.arange(start, max(stop, start))
-            slots = self._ring.slots(np.full(len(positions), actor), positions)
-            old = np.flatnonzero(lags(self._ring, self._ring.column("version")[slots]) > (self._max_lag or 0))
+            versions, _ = self._ring.read("version", np.full(len(positions), actor), positions)
+            old = np.flatnonzero(lags(self._ring, versions) > (self._max_lag or 0))
             if len(old):
                 starts[actor] = start + int(old[-1]) + 1
         return starts

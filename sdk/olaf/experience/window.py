@@ -19,12 +19,20 @@ class Window:
         self._following = ring.layout.following is not None
         self.stop: Integers = np.maximum(ring.count() - self._following, 0)
         """(actors,) After the last row."""
-        self.first: Integers = np.minimum(ring.first(), self.stop)
+        begin = ring.first()[: len(self.stop)]
+        self.first: Integers = np.minimum(begin, self.stop)
         """(actors,) The first row."""
         actors = np.arange(len(self.first))
         self._closed = self._closings(actors, self.first)
         self.sizes: Integers = self.ordinal(actors, self.stop)
         """(actors,) How many rows."""
+        while self._following and len(moved := np.flatnonzero(ring.first()[: len(begin)] != begin)):
+            # A writer may have overwritten the first row while its episode's number was read.
+            self.stop[moved] = np.maximum(ring.count()[moved] - 1, 0)
+            begin[moved] = ring.first()[moved]
+            self.first[moved] = np.minimum(begin[moved], self.stop[moved])
+            self._closed[moved] = self._closings(moved, self.first[moved])
+            self.sizes[moved] = self.ordinal(moved, self.stop[moved])
 
     @property
     def total(self) -> int:
@@ -42,16 +50,11 @@ class Window:
         """The rows within the window that do not close an episode."""
         if not self._following:
             return np.ones(len(positions), bool)
-        usable = ~self._ring.closing(actors, positions)
-        return usable
+        return ~self._ring.closing(actors, positions)
 
     def after(self, actors: Integers, positions: Integers) -> Integers:
         """The next row that can be drawn after each; it may be the window's end."""
         return positions + 1 + ~self.usable(actors, positions + 1)
-
-    def before(self, actors: Integers, positions: Integers) -> Integers:
-        """The row before each; it may lie before the window."""
-        return positions - 1 - ~self.usable(actors, positions - 1)
 
     def spread(self, random: np.random.Generator, count: int, apart: int = 1) -> tuple[Integers, Integers]:
         """Draw ``count`` rows, with as many as ``apart`` from each to its window's end, all equally likely.

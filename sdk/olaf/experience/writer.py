@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from olaf.errors import Taken
-from olaf.experience.layout import CLOSING, CUT, GOES_ON, STAMP, STAMPS, TERMINATED, Rows
+from olaf.experience.layout import CLOSING, CUT, GOES_ON, STAMP, STAMP_BITS, STAMPS, TERMINATED, Rows
 from olaf.experience.memory import fence
 from olaf.experience.ring import REFUSE, Ring
+from olaf.guards import OwnProcess
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
@@ -28,7 +27,7 @@ class Writer:
         ring.locks.claim(1 + actor, f"actor {actor}")
         self._release = weakref.finalize(self, ring.locks.release, 1 + actor)
         self._release.atexit = False  # the kernel does it then
-        self._process = os.getpid()
+        self._own = OwnProcess("a writer", "make one in this process, with its own actor")
         ring.populate(actor)
         self.actor = actor
         self._ring = ring
@@ -85,7 +84,7 @@ class Writer:
             begins = max(self.position(key) for key in arrays) == self.position()
             if begins and self.unfinished:
                 raise ValueError("an episode has ended: finish it with its last observation")
-        return self._commit(arrays, count, np.full(count, version & 0xFFFF, np.uint16), ends)
+        return self._commit(arrays, count, np.full(count, version % (1 << STAMP_BITS), np.uint32), ends)
 
     def finish(self, **seen: npt.ArrayLike) -> bool:
         """Close the episode whose last row was written with an end: what was seen after its last step.
@@ -107,12 +106,11 @@ class Writer:
         """Write rows as another ring has them, each with its own stamps, closing rows among them."""
         arrays, count = self._check(rows)
         ends = np.broadcast_to(np.asarray(end, np.uint8), (count,))
-        return self._commit(arrays, count, np.broadcast_to(np.asarray(version, np.uint16), (count,)), ends)
+        return self._commit(arrays, count, np.broadcast_to(np.asarray(version, np.uint32), (count,)), ends)
 
     def _check(self, rows: Rows) -> tuple[Arrays, int]:
         """The rows as arrays, and their number; raises as :meth:`write` does."""
-        if os.getpid() != self._process:
-            raise Taken("a writer cannot outlive a fork: make one in this process, with its own actor")
+        self._own.check()
         arrays = {key: np.asarray(values) for key, values in rows.items()}
         lengths = {len(values) if values.ndim else -1 for values in arrays.values()}
         unknown = set(arrays) - set(self._keys)
@@ -185,12 +183,20 @@ class Writer:
 
 
 def _holds(kind: np.dtype[Any], values: Array) -> bool:
-    """Whether a key of this type can hold the values: what is whole stays so, what is finite too."""
-    if values.dtype == kind or kind.kind not in "biuf":
+    """Check that a key of this type can hold the values: whole numbers stay whole, finite ones finite.
+
+    Texts, dates and all other types must come back from the key as they were.
+    """
+    if values.dtype == kind:
         return True
-    if values.dtype.kind not in "biuf":
+    if kind.kind not in "biufc" or values.dtype.kind not in "biufc":
+        try:
+            return bool((values.astype(kind, casting="same_kind").astype(values.dtype) == values).all())
+        except (TypeError, ValueError, OverflowError):
+            return False
+    if values.dtype.kind == "c" and kind.kind != "c":
         return False
-    if kind.kind == "f":
+    if kind.kind in "fc":
         with np.errstate(over="ignore"):
             return bool(np.isfinite(values.astype(kind)).all() or not np.isfinite(values).all())
     if values.dtype.kind == "f" and not (np.isfinite(values) & (values == np.floor(values))).all():

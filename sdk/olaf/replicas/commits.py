@@ -109,8 +109,8 @@ class Commits:
         self.pump(self._port.now())
 
     def fill(self, segment: int) -> None:
-        """A contribution of zeros."""
-        commit = self._made(np.zeros(self.segments.values, np.float32), 0, 0.0)
+        """Contribute zeros. They are negative: added to any sum, -0.0 too, these leave every bit of it."""
+        commit = self._made(np.full(self.segments.values, -0.0, np.float32), 0, 0.0)
         self._kept[segment].append(commit)
         self._queue.append((commit, range(segment, segment + 1)))
 

@@ -17,6 +17,7 @@ from typing import Callable
 import numpy as np
 
 from olaf.errors import NoAnswer, OlafError
+from olaf.guards import Dropped, as_number
 from olaf.replicas.commits import MOST_STALENESS, CommitCounters, Commits
 from olaf.replicas.gaps import GapCounters
 from olaf.replicas.group import Group, State
@@ -219,6 +220,8 @@ class Replica:
                 raise self.failure
             lag, offering = self.version - version, self._member.commits
             if not usable:
+                if not offering.counters.broken:
+                    Dropped("gradients").add()
                 offering.counters.broken += 1
                 return False
             # A version that is not there yet was one of results that were found to be others.
@@ -226,7 +229,7 @@ class Replica:
                 return False
             if not self._member.gaps.halted:
                 values = np.asarray(gradient, np.float32)
-                offering.add(values, version, lag, reward, self._member.ledger.ahead())
+                offering.add(values, version, lag, as_number(reward), self._member.ledger.ahead())
         self._port.wake()
         return True
 

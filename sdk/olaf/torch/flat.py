@@ -28,6 +28,21 @@ def write(parameters: Sequence[torch.Tensor], weights: Vector) -> None:
             place += parameter.numel()
 
 
+def move(parameters: Sequence[torch.Tensor], before: Vector, after: Vector) -> None:
+    """Take them from the values ``before`` to ``after``, (n,); wider ones keep what binary32 cannot hold."""
+    place = 0
+    with torch.no_grad():
+        for parameter in map(real, parameters):
+            span = slice(place, place + parameter.numel())
+            place = span.stop
+            values = torch.from_numpy(after[span]).view_as(parameter)
+            if parameter.dtype == torch.float64:
+                own = torch.from_numpy(before[span]).view_as(parameter)
+                parameter += values.to(parameter) - own.to(parameter)
+            else:
+                parameter.copy_(values)
+
+
 @contextmanager
 def holding(parameters: Sequence[torch.Tensor], weights: Vector) -> Iterator[None]:
     """Meanwhile they have the values ``weights`` (n,); a graph made before it may go backward after it."""

@@ -16,6 +16,7 @@ up.
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Union, overload
@@ -24,6 +25,7 @@ import numpy as np
 import torch
 
 from olaf.errors import OtherParameters, Taken
+from olaf.guards import as_number
 from olaf.policies import RATE
 from olaf.torch import flat
 from olaf.torch.replicated import Replicated, trained
@@ -40,6 +42,7 @@ _TO_BEGIN, _TO_FIND = 5.0, 60.0
 """Seconds to wait for a server's weights, and for the other members."""
 _attached: dict[tuple[Address | Cluster, str | None], Link] = {}
 """By server and ``local``: two at one address would be one worker to the engine and the server."""
+os.register_at_fork(after_in_child=_attached.clear)
 
 
 class Link:
@@ -59,6 +62,7 @@ class Link:
         self._parameters = trained(optimizers)
         self._narrow = any(torch.finfo(parameter.dtype).bits < 32 for parameter in self._parameters)
         """Whether writing to the parameters rounds binary32."""
+        self._wide = any(torch.finfo(parameter.dtype).bits > 32 for parameter in self._parameters)
         self._every, self._rate = every, np.float32(rate)
         self._steps = 0
         self._reward = -math.inf
@@ -87,9 +91,9 @@ class Link:
     def reward(self, value: float) -> None:
         """The mean episode reward, once an iteration; a value that binary32 cannot hold changes nothing."""
         if representable(value):
-            self._reward = float(value)
+            self._reward = as_number(value)
         else:
-            self.worker.dropped("a reward")
+            self.worker.dropped("rewards")
 
     def exchange(self) -> None:
         """Offer the progress since the last time and adopt what has arrived; does not wait.
@@ -98,6 +102,10 @@ class Link:
         also in the optimisers' state. Raises OtherParameters when the optimisers train others by now.
         """
         self._check()
+        with np.errstate(all="ignore"):  # numbers that are not finite are found below
+            self._exchange()
+
+    def _exchange(self) -> None:
         if not self._begun and not self._begin():
             self._present()
             return
@@ -116,11 +124,12 @@ class Link:
         if alone:
             self.worker.poll()
         elif own is not None and finite(own):
+            before = weights.copy() if self._wide else weights
             own *= self._rate
             own += np.subtract(weights, self._base, out=moved)
             for block in self.worker.poll():
                 np.add(block.values, own[block.place], out=weights[block.place])
-            weights = self._write(weights)
+            weights = self._write(before, weights)
         self._base = weights
 
     def _share(self, weights: Vector, moved: Vector, held: Vector) -> Vector:
@@ -160,17 +169,24 @@ class Link:
         if not self.worker.begun:
             return False
         weights = flat.read(self._parameters)
+        before = weights.copy()
         for block in self.worker.poll():
             if not np.array_equal(block.values, self._base[block.place]):
                 weights[block.place] = block.values
             self._base[block.place] = block.values
-        self._base += self._write(weights) - weights
+        self._base += self._write(before, weights) - weights
         self._begun = True
         return True
 
-    def _write(self, weights: Vector) -> Vector:
-        """Give the parameters these values; those that they then have, rounded where they are narrower."""
-        flat.write(self._parameters, weights)
+    def _write(self, before: Vector, weights: Vector) -> Vector:
+        """Give the parameters these values; return those that they then have, perhaps rounded.
+
+        Doubles move by the difference to the values ``before``, so that steps too small for binary32 add up.
+        """
+        if self._wide:
+            flat.move(self._parameters, before, weights)
+        else:
+            flat.write(self._parameters, weights)
         return flat.read(self._parameters) if self._narrow else weights
 
     def _check(self) -> None:

@@ -4,27 +4,38 @@ The script's parameters are what it computes gradients with. The weights that al
 optimiser that steps them, are copies of its own, which the port's thread moves. A step of the script's
 optimiser commits the gradients that it finds, waits while S + 1 are on their way, and brings the newest
 weights into the script's parameters.
+
+A parameter without a gradient travels as -0.0, which leaves the bits of every sum as they are. So a parameter
+that no contribution has a gradient for gets none, and is left alone, as torch does. With several optimisers
+each parameter's gradient is the one that its own optimiser found when it stepped, or none if it did not.
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import math
 import pickle
+import warnings
 from collections.abc import Sequence
+from functools import partial
+from types import MethodType
 from typing import Any, Callable
 
 import numpy as np
 import torch
 
 from olaf.errors import OtherParameters
+from olaf.guards import Dropped, as_number
 from olaf.replicas.replica import Replica
 from olaf.torch import flat
 from olaf.transport.segments import Vector, representable
 
 _PATIENCE = 60.0
 """Seconds until a wait looks again why it waits."""
+_NEGATIVE_ZERO = np.uint32(1 << 31)
+"""The bits of -0.0."""
 _LINGER = 30.0
 """Seconds that a member that is done stays at most for others, which may miss a result."""
 
@@ -56,11 +67,15 @@ class Optimized:
         return flat.read(self._parameters)
 
     def step(self, mean: Vector) -> None:
-        """One step of each optimiser."""
+        """Step each optimiser; a parameter whose values are all -0.0 has no gradient."""
         place = 0
         for parameter in self._parameters:
             real = flat.real(parameter)
-            part = torch.from_numpy(mean[place : place + real.numel()]).view_as(real).to(real)
+            values = mean[place : place + real.numel()]
+            if _absent(values):
+                place += real.numel()
+                continue
+            part = torch.from_numpy(values).view_as(real).to(real)
             parameter.grad = torch.view_as_complex(part) if parameter.is_complex() else part
             place += real.numel()
         for optimizer in self._optimizers:
@@ -109,10 +124,22 @@ class Replicated:
     ) -> None:
         """As ``olaf.attach``."""
         self._optimizers = list(optimizers)
+        for optimizer in self._optimizers:
+            refuse(optimizer)
         self._parameters = trained(self._optimizers)
+        if any(parameter.dtype in (torch.float64, torch.complex128) for parameter in self._parameters):
+            warnings.warn(
+                "gradients of replicas travel as binary32: parameters of doubles step as doubles, along sums "
+                "that are rounded",
+                stacklevel=4,
+            )
+        self._groups = _groups(self._optimizers)
+        self._found: dict[int, dict[int, torch.Tensor | None]] = {}
+        """By optimiser that has stepped since the last one did, the gradients that it stepped with."""
         self._optimized = Optimized(self._optimizers)
         self._settings = [settings(optimizer) for optimizer in self._optimizers]
         self._reward = -math.inf
+        self._dropped = Dropped("rewards")
         self.version = 0
         """Version of the weights that the script computes with."""
         self.replica = Replica(server, self._optimized, **replica)
@@ -121,9 +148,10 @@ class Replicated:
         except BaseException:
             self.replica.close()
             raise
-        for optimizer in self._optimizers:
-            vars(optimizer)["step"] = _nothing
-        vars(self._optimizers[-1])["step"] = torch.compiler.disable(self._step)
+        last = len(self._optimizers) - 1
+        self._steps = [vars(optimizer).get("step") for optimizer in self._optimizers]
+        for number, optimizer in enumerate(self._optimizers):
+            _replace_step(optimizer, self._step if number == last else partial(self._hold, number))
         self._adopt()
 
     @property
@@ -132,17 +160,21 @@ class Replicated:
         return self.replica.done
 
     def reward(self, value: float) -> None:
-        """The mean episode reward, which goes with the next contributions."""
+        """Set the mean episode reward, which goes with the next contributions."""
         if representable(value):
-            self._reward = float(value)
+            self._reward = as_number(value)
+        else:
+            self._dropped.add()
 
     def close(self) -> None:
         """Detach: the optimisers have the state that all members share, and step by themselves again."""
         self.replica.linger(_LINGER)
         self.replica.close()
         self._adopt()
-        for optimizer, state in zip(self._optimizers, self._optimized.states()):
+        for optimizer, state, step in zip(self._optimizers, self._optimized.states(), self._steps):
             vars(optimizer).pop("step", None)
+            if step is not None:
+                vars(optimizer)["step"] = step
             optimizer.load_state_dict(state)
 
     def _step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -158,12 +190,40 @@ class Replicated:
         self._adopt()
         return loss
 
+    def _hold(self, number: int, closure: Callable[[], Any] | None = None) -> None:
+        """Take the gradients of an optimiser that steps with the last one: those that it has now count."""
+        if closure is not None:
+            raise OtherParameters(
+                f"optimiser {number} was given a closure, but replicas step all with the last one: "
+                "compute its loss before, and call step() without"
+            )
+        if number in self._found:
+            raise OtherParameters(
+                f"optimiser {number} stepped twice before the last one did, and replicas step all with the "
+                "last one: attach the one that steps most often as the last"
+            )
+        own = trained(self._optimizers[number : number + 1])
+        self._found[number] = {id(each): None if each.grad is None else each.grad.clone() for each in own}
+
     def _gradient(self) -> Vector:
-        """(n,); zeros where there is none."""
-        parts = []
-        for parameter in self._parameters:
-            gradient = parameter.grad
-            parts.append(torch.zeros_like(parameter) if gradient is None else gradient)
+        """Gradients (n,), those that each optimiser found; -0.0 where there is none."""
+        found = {id(each): each.grad for each in trained(self._optimizers[-1:])}
+        for gradients in self._found.values():
+            found.update(gradients)
+        self._found.clear()
+        parts: list[torch.Tensor] = []
+        for number, parameter in enumerate(self._parameters):
+            gradient = found.get(id(parameter))
+            if gradient is None:
+                gradient = torch.full_like(flat.real(parameter), -0.0)
+            elif gradient.layout != torch.strided:
+                raise OtherParameters(
+                    f"the gradient of parameter {number} {list(parameter.shape)} is sparse, and replicas sum "
+                    "dense ones: make its layer with sparse=False"
+                )
+            elif _absent(values := flat.read([gradient])):
+                gradient = torch.from_numpy(values + np.float32(0))  # it has one: +0.0 each
+            parts.append(gradient)
         return flat.read(parts)
 
     def _adopt(self) -> None:
@@ -173,15 +233,54 @@ class Replicated:
 
     def _check(self) -> None:
         """Refuse what this member alone would do otherwise."""
-        if [settings(optimizer) for optimizer in self._optimizers] != self._settings:
+        same = _groups(self._optimizers) == self._groups
+        known = {id(parameter) for parameter in self._parameters}
+        same = same and all(id(parameter) in known for parameter in trained(self._optimizers))
+        if not same or [settings(optimizer) for optimizer in self._optimizers] != self._settings:
             raise OtherParameters(
                 "an optimiser's settings, or what it trains, have changed since it was attached, but replicas"
                 " step by what they agreed on when they joined: close the link and attach again, everywhere"
             )
 
 
-def _nothing(closure: Callable[[], Any] | None = None) -> None:
-    """A step of an optimiser that steps with the last one."""
+def refuse(optimizer: torch.optim.Optimizer) -> None:
+    """Raise ValueError for an optimiser that cannot step along a sum of gradients alone."""
+    name = type(optimizer).__name__
+    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        why = "evaluates its loss within a step, which no other member can do for it"
+    elif isinstance(optimizer, torch.optim.SparseAdam):
+        why = "needs sparse gradients, and sums are dense"
+    elif any(group.get("differentiable") for group in optimizer.param_groups):
+        why = "is differentiable=True: its steps are taken apart from the script's graph"
+    elif any(isinstance(group.get("lr"), torch.Tensor) and group["lr"].requires_grad
+             for group in optimizer.param_groups):  # fmt: skip
+        why = "has a learning rate that is trained"
+    else:
+        return
+    raise ValueError(f'{name} {why}: mode="replica" cannot train with it; use mode="server", or Adam or SGD')
+
+
+def _replace_step(optimizer: torch.optim.Optimizer, step: Callable[..., Any]) -> None:
+    """Let ``step`` stand for the optimiser's, within the hooks that the script has registered on it."""
+
+    def stepped(self: torch.optim.Optimizer, closure: Callable[[], Any] | None = None) -> Any:
+        return step(closure)
+
+    hooked = torch.optim.Optimizer.profile_hook_step(stepped)
+    vars(optimizer)["step"] = torch.compiler.disable(MethodType(hooked, optimizer))
+
+
+def _groups(optimizers: Sequence[torch.optim.Optimizer]) -> list[list[int]]:
+    """Identify what the groups train: a parameter that takes another's place is another one."""
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    return [[id(each) for each in group["params"]] for group in groups]
+
+
+def _absent(values: Vector) -> bool:
+    """Whether all values are -0.0, as those of a parameter without a gradient."""
+    bits = values.view(np.uint32)
+    return bool(len(bits) and bits[0] == _NEGATIVE_ZERO and (bits == _NEGATIVE_ZERO).all())
 
 
 def trained(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from olaf.guards import as_number
 from olaf.transport import wire
 
 Vector = npt.NDArray[np.float32]
@@ -101,7 +102,7 @@ def binary32(values: npt.ArrayLike) -> Vector:
     array = np.asarray(values)
     if np.iscomplexobj(array):
         raise TypeError("an update cannot have complex numbers: give real and imaginary parts")
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return array.astype(np.float32, copy=False)
 
 
@@ -114,8 +115,9 @@ def finite(values: Vector) -> bool:
 
 
 def representable(reward: float) -> bool:
-    """Whether binary32 holds it: finite, or the -inf that stands for an unknown reward."""
-    return reward == -math.inf or abs(reward) < _OVERFLOW  # false for NaN
+    """Check that binary32 holds a number: finite, or the -inf that stands for an unknown reward."""
+    number = as_number(reward)
+    return number == -math.inf or abs(number) < _OVERFLOW  # false for NaN
 
 
 def payload(values: Vector) -> memoryview:

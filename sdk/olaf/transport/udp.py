@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Callable
 
 from olaf.errors import NoAnswer
+from olaf.guards import OwnProcess
 from olaf.transport import wire
 from olaf.transport.address import Cluster, host_port
 from olaf.transport.port import Address, Bytes, Party, Run
@@ -83,6 +84,10 @@ class UdpPort:
         self._changed = threading.Condition()
         self._wakeup_read, self._wakeup_write = os.pipe()
         os.set_blocking(self._wakeup_write, False)
+        self._own = OwnProcess(
+            "this member of a training",
+            "attach, or make the worker, in this process, with a local= address of its own",
+        )
         self._party: Party | None = None
         self._thread: threading.Thread | None = None
         self._open = True
@@ -117,7 +122,8 @@ class UdpPort:
 
     @property
     def lock(self) -> threading.Condition:
-        """A condition; notified after each call of the party."""
+        """A condition; notified after each call of the party. Raises Taken in a process that was forked."""
+        self._own.check()
         return self._changed
 
     def now(self) -> float:
@@ -129,7 +135,12 @@ class UdpPort:
         return time.time_ns()
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        """False when the socket's buffer is full or the network refuses; if too large, the log reports it."""
+        """False when the socket's buffer is full or the network refuses; if too large, the log reports it.
+
+        Nothing is sent from a process that was forked.
+        """
+        if not self._own.here:
+            return False
         marked = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("i", tos))] if tos else []
         return self._sent((header, body), marked, to)
 
@@ -148,7 +159,7 @@ class UdpPort:
 
     def serve(self, party: Party) -> None:
         """Start the thread, or give it another party."""
-        with self._changed:
+        with self.lock:
             self._party = party
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="olaf", daemon=True)
@@ -163,11 +174,13 @@ class UdpPort:
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Sleep on the condition."""
-        with self._changed:
+        with self.lock:
             return self._changed.wait_for(until, seconds)
 
     def close(self) -> None:
-        """Ends the thread first."""
+        """End the thread first. A process that was forked gives back its copies of the descriptors only."""
+        if not self._own.here:
+            self._thread, self._changed = None, threading.Condition()
         with self._changed:
             if not self._open:
                 return

@@ -21,6 +21,7 @@ import numpy as np
 
 from olaf import serial
 from olaf.errors import OtherModel
+from olaf.guards import Dropped, as_number
 from olaf.transport import frames, wire
 from olaf.transport.address import Cluster, parse
 from olaf.transport.membership import Membership, is_control, key_of
@@ -232,15 +233,16 @@ class Worker:
         with self._port.lock:
             self.counters.offered += 1
             if not usable:
-                self.dropped("an update")
+                self.dropped("updates")
                 return not self._outbox.held_from
             now, mark = self._port.now(), self._mark
             sending = not self._halted and self.control.draw(now)
             self.counters.held += not sending
             mark.seq = (mark.seq + 1) % (1 << serial.ROUND_BITS)
-            mark.reward, mark.time = reward, self._port.wall() & _TIME
+            mark.reward, mark.time = as_number(reward), self._port.wall() & _TIME
             was_due = self._outbox.due()
-            refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
+            with np.errstate(all="ignore"):
+                refused = self._outbox.offer(gradient, sending, self._adopted, mark, now, self._send)
             self.counters.blocked += refused
             self.counters.waited += sending and bool(self._outbox.held_from)
             # The thread must look: for silence, or for what can only be sent after a pause.
@@ -257,9 +259,7 @@ class Worker:
         """Count numbers that are not finite in binary32, and warn the first time."""
         self.counters.broken += 1
         if self.counters.broken == 1:
-            _LOG.warning(
-                "%s has numbers that are not finite in binary32; it is dropped, and so are later ones", what
-            )
+            Dropped(what).add()
 
     @property
     def fresh(self) -> bool:

@@ -60,3 +60,19 @@ def kill(process: Any) -> None:
     """As an operator's kill -9 does."""
     process.kill()
     process.join()
+
+
+def in_a_fork(action: Callable[[], object]) -> str:
+    """Return the name of the exception that an action raises in a forked process."""
+    ours, theirs = FORK.Pipe()
+
+    def run() -> None:
+        try:
+            theirs.send(repr(action()))
+        except Exception as error:
+            theirs.send(type(error).__name__)
+
+    process = FORK.Process(target=run)
+    process.start()
+    process.join()
+    return str(ours.recv())

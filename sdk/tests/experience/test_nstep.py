@@ -1,9 +1,11 @@
-"""Returns over several steps never cross an episode, nor the write head."""
+"""Returns over several steps never cross an episode, nor the write head, and are never of other rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
 from olaf.experience.nstep import returns
@@ -42,3 +44,27 @@ def test_each_return_is_its_own_sum(following: str | None) -> None:
         assert found.rewards[row] == pytest.approx(total)
         assert found.last[row] == position
         assert found.discount[row] == pytest.approx(0.0 if end == TERMINATED else factor)
+
+
+@given(st.lists(st.integers(1, 7), max_size=9), st.booleans(), st.integers(0, 99))
+def test_a_return_is_of_the_drawn_rows_or_marked(written: list[int], following: bool, seed: int) -> None:
+    """An actor writes between the draw and the return; the reward of step t is t."""
+    ring = Ring(layout({"obs": (), "reward": ((), "f8")}, following="obs" if following else None), 16)
+    writer = Writer(ring, 0)
+
+    def play(steps: int) -> None:
+        marks = np.arange(writer.position(), writer.position() + steps, dtype=float)
+        assert writer.write({"obs": marks, "reward": marks})
+
+    play(16)
+    draw = Uniform(ring, np.random.default_rng(seed)).draw(64)
+    for steps in written:
+        play(steps)
+    found = returns(ring, draw, 3, 1.0)
+    there = draw.positions >= writer.position() - 16
+    assert found.intact.tolist() == there.tolist()
+    length = found.last - draw.positions + 1
+    expected = length * draw.positions + length * (length - 1) / 2
+    assert np.array_equal(found.rewards, np.where(there, expected, np.nan), equal_nan=True)
+    assert np.array_equal(np.isnan(found.discount), ~there)
+    assert np.array_equal(ring.gather(draw.actors, found.last).intact[~there], there[~there])

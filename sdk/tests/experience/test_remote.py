@@ -12,7 +12,7 @@ pytest.importorskip("zmq", reason="pyzmq is not installed")
 from olaf.experience.layout import CUT, TERMINATED, layout
 from olaf.experience.passers import Bound
 from olaf.experience.remote import Receiver, Sender
-from olaf.experience.ring import REFUSE, Ring
+from olaf.experience.ring import REFUSE, Ring, RingError
 from olaf.experience.triggers import DataKey, Transfer
 from olaf.experience.writer import Writer
 
@@ -179,3 +179,28 @@ def test_a_head_that_comes_later_gets_everything() -> None:
         receiver.close()
     finally:
         sender.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_rows_that_were_overwritten_are_never_sent(late: bool) -> None:
+    """A ring that overwrites may lose rows before they are sent, or fire without some."""
+    cache, head = Ring(STEP, 8, 1), Ring(STEP, 64, 1)
+    receiver = Receiver(head, "tcp://127.0.0.1:*")
+    sender = Sender(cache, receiver.address, "one")
+    trigger = DataKey(cache, "send", 1, 4)
+    try:
+        played(cache, 0, 4)
+        assert trigger.check()
+        if late:
+            sender(trigger)
+            assert pumped(sender, receiver) == 1
+        played(cache, 0, 8)
+        played(cache, 0, 4)
+        if late:
+            assert trigger.check()
+        with pytest.raises(RingError, match='full="refuse"'):
+            sender(trigger)
+        assert head.count()[0] == (4 if late else 0)
+    finally:
+        sender.close()
+        receiver.close()

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import pickle
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from olaf.errors import Taken
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, agents, layout
+from olaf.experience.passers import Bell
 from olaf.experience.ring import REFUSE, Ring, RingError
+from olaf.experience.samplers import Uniform
 from olaf.experience.triggers import DataKey
 from olaf.experience.writer import Writer
-from tests.experience.parts import WIDE, kill, rows, shared, start, whole
+from tests.experience.parts import WIDE, in_a_fork, kill, rows, shared, start, whole
 
 BOTH = pytest.mark.parametrize("joint", [True, False])
 
@@ -131,6 +137,10 @@ def test_the_successor_of_a_dead_writer_sees_an_open_episode() -> None:
         ({"flag": [-1]}, {}, "flag: uint8 cannot hold"),
         ({"reward": [1e300]}, {}, "reward: float32 cannot hold"),
         ({"reward": [1j]}, {}, "reward: float32 cannot hold"),
+        ({"act": np.array(["a"])}, {}, "act: int64 cannot hold"),
+        ({"place": ["longer"]}, {}, "place: <U4 cannot hold"),
+        ({"when": np.array(["2026-11-27T10:15:30.5"], "M8[ms]")}, {}, r"when: datetime64\[s\] cannot hold"),
+        ({"wave": [1e300j]}, {}, "wave: complex64 cannot hold"),
         ({"reward": [1.0]}, {"end": 9}, "GOES_ON, TERMINATED or CUT"),
         ({"reward": [1.0]}, {"version": -1}, "a version from 0 on"),
     ],
@@ -138,12 +148,62 @@ def test_the_successor_of_a_dead_writer_sees_an_open_episode() -> None:
 def test_a_writer_refuses_what_a_row_cannot_hold(
     written: dict[str, Any], options: dict[str, int], why: str
 ) -> None:
-    ring = Ring(layout({"act": ((), "i8"), "flag": ((), "u1"), "reward": ()}), 8)
+    keys = {"act": "i8", "flag": "u1", "reward": "f4", "place": "U4", "when": "M8[s]", "wave": "c8"}
+    ring = Ring(layout({key: ((), kind) for key, kind in keys.items()}), 8)
     writer = Writer(ring, 0)
     with pytest.raises(ValueError, match=why):
         writer.write(written, **options)
-    assert writer.write({"act": [2**40], "flag": [True], "reward": [7]})
-    assert ring.column("act")[0] == 2**40
+    good: dict[str, Any] = {"act": 2**40, "flag": True, "reward": 7, "place": "left", "wave": 1 + 2j}
+    good["when"] = np.datetime64("2026-11-27T10:15:30", "ms")
+    assert writer.write({key: [value] for key, value in good.items()})
+    assert all(ring.column(key)[0] == value for key, value in good.items())
+    with pytest.raises(ValueError, match="type 'O'"):
+        layout({"any": ((), "O")})
+
+
+NAMES = st.text("ab.*?[]~-", max_size=6).map("r".__add__)
+
+
+@given(st.lists(NAMES, min_size=2, max_size=5, unique=True))
+def test_unlinking_a_ring_takes_nothing_but_its_own(names: list[str]) -> None:
+    rings = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            try:
+                ring = rings[name] = Ring(layout({"x": ()}), 8, name=f"{folder}/{name}")
+            except RingError as error:
+                assert "~" in name and "cannot name" in str(error)
+                continue
+            Bell(ring, "1").close()
+            Writer(ring, 0).close()
+        for name in list(rings):
+            rings.pop(name).unlink()
+            left = {each.name.partition("~")[0] for each in Path(folder).iterdir()}
+            assert left == set(rings)
+            assert all(Ring.open(f"{folder}/{other}").rows == 8 for other in rings)
+
+
+def test_a_ring_without_a_name_is_of_one_process() -> None:
+    ring = Ring(layout({"x": ()}), 8, objects={"weights": 4})
+    Writer(ring, 0).write({"x": [1.0]})
+    trigger = DataKey(ring, "learn", 1, 1)
+    place = np.zeros(1, int)
+    uses: list[Callable[[], object]] = [
+        lambda: Writer(ring, 0),
+        lambda: ring.count(),
+        lambda: ring.gather(place, place),
+        lambda: Uniform(ring, np.random.default_rng(1)).draw(1),
+        lambda: ring.objects.read("weights"),
+        lambda: setattr(ring, "version", 3),
+        trigger.check,
+        trigger.take,
+    ]
+    assert [in_a_fork(use) for use in uses] == ["Taken"] * len(uses)
+    with pytest.raises(RingError, match="make it with a name="):
+        pickle.dumps(ring)
+    with shared(WIDE, 8) as (named, _):
+        assert in_a_fork(lambda: Writer(named, 0).write(rows(0, 0, 1))) == "True"
+        assert pickle.loads(pickle.dumps(named)).count().tolist() == [1]
 
 
 def test_a_writer_is_of_one_side_of_a_fork() -> None:

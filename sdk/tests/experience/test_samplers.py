@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from typing import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
+from olaf.experience.layout import CLOSING, CUT, GOES_ON, TERMINATED, layout
 from olaf.experience.prioritised import Prioritised, PrioritisedRuns
 from olaf.experience.ring import Batch, Ring
 from olaf.experience.samplers import Draw, Runs, Sampler, Uniform, effective_rows, sample
 from olaf.experience.writer import Writer
+from olaf.guards import usable
 
 ROWS = 120
 DRAWS = 1_000_000
@@ -232,3 +237,51 @@ def test_what_cannot_be_drawn_is_reported() -> None:
         Runs(ring, 4, random).draw(8)
     with pytest.raises(ValueError, match="8 rows are not a multiple of runs of 3"):
         Runs(ring, 3, random).draw(8)
+
+
+@pytest.mark.parametrize("following", [False, True])
+@pytest.mark.parametrize("kind", [Prioritised, PrioritisedRuns])
+@given(values=st.lists(st.floats(width=64), min_size=16, max_size=16))
+def test_priorities_that_are_not_finite_change_nothing(
+    kind: type[Prioritised], following: bool, values: list[float]
+) -> None:
+    ring = Ring(layout({"x": ()}, following="x" if following else None), 64)
+    Writer(ring, 0).write({"x": np.arange(40.0)})
+    sampler, other = (kind(ring, np.random.default_rng(1)) for _ in range(2))
+    draw, _ = sampler.draw(16), other.draw(16)
+    good = usable((np.abs(values) + 1e-6) ** 0.6)
+    sampler.update(draw, values)
+    kept = replace(draw, actors=draw.actors[good], positions=draw.positions[good])
+    other.update(kept, np.array(values)[good])
+    assert sampler.broken == 16 - good.sum()
+    one, same = sampler.draw(64), other.draw(64)
+    assert np.array_equal(one.positions, same.positions) and np.isfinite(one.probability).all()
+    sampler.update(one, np.ones(64))
+    assert np.isfinite(sampler.draw(64).probability).all()
+
+
+def test_probabilities_are_right_while_an_actor_writes() -> None:
+    """A row that a writer reaches within a draw is never taken for a closing one."""
+    ring = Ring(layout({"x": ()}, following="x"), 48)
+    stop = threading.Event()
+
+    def play() -> None:
+        writer, random = Writer(ring, 0), np.random.default_rng(1)
+        while not stop.is_set():
+            writer.write({"x": np.zeros(random.integers(1, 6))})
+            writer.write({"x": [0.0]}, end=CUT)
+            writer.finish(x=0.0)
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        while ring.count()[0] < 96:
+            pass
+        for seed in range(300):
+            for kind in (Uniform, Prioritised, PrioritisedRuns):
+                batch, draw = sample(ring, kind(ring, np.random.default_rng(seed)), 64)
+                assert batch.intact.all() and not (batch["end"] == CLOSING).any()
+                assert 0 < draw.population < 48
+    finally:
+        stop.set()
+        thread.join()

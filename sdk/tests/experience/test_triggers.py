@@ -134,12 +134,12 @@ def test_several_triggers_use_the_same_rows_each_by_itself() -> None:
     assert one.check() and other.check() and other.check() and not one.check()
 
 
-@pytest.mark.parametrize("newest", [5, 2])  # 16 bits wrap: 2 comes after 65535
+@pytest.mark.parametrize("newest", [5, 65538, 2])  # 32 bits wrap: 2 comes after 2**32 - 1
 def test_rows_beyond_the_lag_bound_are_never_learnt_from(newest: int) -> None:
     ring = Ring(SMALL, 40)
     writer, trigger = Writer(ring, 0), DataKey(ring, "learn", 1, 4, max_lag=1)
     for version in range(newest - 4, newest + 1):
-        fill(writer, 3, version % 65536)
+        fill(writer, 3, version % 2**32)
     ring.version = newest
     assert trigger.check() and not trigger.check()
     assert trigger.cursor.count("missed") == 9
@@ -148,6 +148,21 @@ def test_rows_beyond_the_lag_bound_are_never_learnt_from(newest: int) -> None:
     ring.version = newest + 1  # the policy goes on between firing and learning
     found = trigger.learnable(firing)
     assert found.stale == 3 and found.batch["version"].tolist() == [newest]
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_a_row_is_stale_by_its_lag_however_large(max_lag: int, lag: int) -> None:
+    ring = Ring(SMALL, 8)
+    trigger = DataKey(ring, "learn", 1, 1, max_lag=max_lag)
+    fill(Writer(ring, 0), 1, 7)
+    ring.version = 7 + lag
+    assert trigger.check() is (lag <= max_lag)
+
+
+@pytest.mark.parametrize("max_lag", [-1, 2**31])
+def test_a_lag_that_versions_cannot_tell_is_refused(max_lag: int) -> None:
+    with pytest.raises(ValueError, match="max_lag"):
+        DataKey(Ring(SMALL, 8), "learn", 1, 1, max_lag=max_lag)
 
 
 def test_a_trigger_on_keys_does_not_wait_for_the_others() -> None:
