@@ -15,8 +15,7 @@ from olafswitch.p4.emit.rows import ALGORITHMS
 from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import HOME, preprocess
-from olafswitch.p4runtime.agent.write import by_id
-from olafswitch.p4runtime.agent.write import updates as writes
+from olafswitch.p4runtime.agent import write_tables as writes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +63,7 @@ def test_externs(include: str, head: str, emissions: set[str]) -> None:
 
 def test_entities() -> None:
     rows = {row[0].strip("`"): row[1].split(", ") for row in _rows("entity")}
-    names = {by_id.INSERT: "INSERT", by_id.MODIFY: "MODIFY", by_id.DELETE: "DELETE"}
+    names = {writes.INSERT: "INSERT", writes.MODIFY: "MODIFY", writes.DELETE: "DELETE"}
     known = {entity: [names[each] for each in kinds] for entity, kinds in writes._BY_ENTITY.items()}
     known["table_entry"] = [names[each] for each in writes._PLAIN]
     assert rows == known

@@ -5,7 +5,7 @@ import time
 import grpc
 import pytest
 
-from olafswitch.p4runtime.agent.state.idle import SHORTEST_NS
+from olafswitch.p4runtime.agent.state import SHORTEST_NS
 from olafswitch.p4runtime.dataplane import Key, P4Info, Range, Ternary
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages

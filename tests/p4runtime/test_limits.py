@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from olafswitch.p4runtime import limits
-from olafswitch.p4runtime.agent import Agent
-from olafswitch.p4runtime.agent.read import encode
+from olafswitch.p4runtime.agent import Agent, encode
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime import messages
 from tests.p4runtime.controller import SECONDS, Controller, entity, update

@@ -3,8 +3,8 @@
 import pytest
 
 from olafswitch.p4runtime.agent import Agent
-from olafswitch.p4runtime.agent.device.device import Device
-from olafswitch.p4runtime.agent.service.controller_stream import ControllerStream
+from olafswitch.p4runtime.agent.controller_stream import ControllerStream
+from olafswitch.p4runtime.agent.device import Device
 from olafswitch.p4runtime.protocol import p4runtime_pb2
 from tests.p4runtime.controller import Controller, entity, update
 from tests.p4runtime.memory_plane import MemoryPlane

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from olafswitch.p4runtime.agent.service.threads import DaemonPool
+from olafswitch.p4runtime.agent.server import DaemonPool
 
 
 def test_work_is_done_by_as_many_threads_as_needed() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from google.rpc import code_pb2
 
-from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, not_found
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, denied, invalid, not_found
 from olafswitch.p4runtime.protocol import number_of, p4runtime_pb2, uint128
 
 

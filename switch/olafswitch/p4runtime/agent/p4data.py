@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from olafswitch.p4runtime import bytestrings
-from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, unimplemented
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, unimplemented
 from olafswitch.p4runtime.protocol import p4data_pb2
 
 

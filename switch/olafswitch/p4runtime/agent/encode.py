@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from olafswitch.p4runtime import values
-from olafswitch.p4runtime.agent.state import p4data
-from olafswitch.p4runtime.agent.state.forwarding import DigestConfig
-from olafswitch.p4runtime.agent.state.tables import DefaultEntry, Entry
+from olafswitch.p4runtime.agent import p4data
+from olafswitch.p4runtime.agent.state import DefaultEntry, DigestConfig, Entry
 from olafswitch.p4runtime.dataplane import ActionCall, CounterData, Key, MeterConfig
 from olafswitch.p4runtime.program import Array, Program, Table, ValueSet
 from olafswitch.p4runtime.protocol import p4runtime_pb2

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from olafswitch.p4runtime.agent.device.device import Device
-from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, denied, invalid, unimplemented
+from olafswitch.p4runtime.agent.device import Device
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, denied, invalid, unimplemented
 from olafswitch.p4runtime.protocol import Malformed, p4runtime_pb2, parse
 
 _log = logging.getLogger(__name__)

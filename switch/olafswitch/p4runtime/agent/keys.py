@@ -7,7 +7,7 @@ action parameters say INVALID_ARGUMENT; the particular rule wins, as it does in 
 from collections.abc import Hashable, Sequence
 
 from olafswitch.p4runtime import bytestrings
-from olafswitch.p4runtime.agent.state.refusal import denied, invalid
+from olafswitch.p4runtime.agent.refusals import denied, invalid
 from olafswitch.p4runtime.dataplane import ActionCall, Exact, Key, Lpm, Match, Optional, Range, Ternary
 from olafswitch.p4runtime.plain import CallRequest, FieldRequest
 from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Scope, Table

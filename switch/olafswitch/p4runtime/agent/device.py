@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from olafswitch.p4runtime import limits
-from olafswitch.p4runtime.agent.device import snapshot
-from olafswitch.p4runtime.agent.device.saved_plane import SavedPlane
-from olafswitch.p4runtime.agent.read.select import Selection, select
-from olafswitch.p4runtime.agent.state.forwarding import Forwarding
-from olafswitch.p4runtime.agent.state.refusal import Code, Refusal, invalid, not_found, unimplemented
-from olafswitch.p4runtime.agent.state.tables import Undo
-from olafswitch.p4runtime.agent.stream.arbitration import Arbitration
-from olafswitch.p4runtime.agent.stream.digest_lists import DigestLists
-from olafswitch.p4runtime.agent.stream.idle_timeouts import Alarm, notifications
-from olafswitch.p4runtime.agent.stream.packets import packet_in_message, packet_out_frame
-from olafswitch.p4runtime.agent.write.updates import apply_update, plain_update
+from olafswitch.p4runtime.agent import snapshot
+from olafswitch.p4runtime.agent.arbitration import Arbitration
+from olafswitch.p4runtime.agent.notifications import (
+    Alarm,
+    DigestLists,
+    notifications,
+    packet_in_message,
+    packet_out_frame,
+)
+from olafswitch.p4runtime.agent.read import Selection, select
+from olafswitch.p4runtime.agent.refusals import Code, Refusal, invalid, not_found, unimplemented
+from olafswitch.p4runtime.agent.snapshot import SavedPlane
+from olafswitch.p4runtime.agent.state import Forwarding, Undo
+from olafswitch.p4runtime.agent.write_tables import apply_update, plain_update
 from olafswitch.p4runtime.dataplane import DataPlane, DeviceRefused, P4Info, PipelineRefused
 from olafswitch.p4runtime.limits import Budget, TooMany
 from olafswitch.p4runtime.program import InvalidP4Info, Program

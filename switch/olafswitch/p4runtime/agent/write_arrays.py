@@ -4,14 +4,24 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from olafswitch.p4runtime.agent.state import p4data
-from olafswitch.p4runtime.agent.state.arrays import indexed
-from olafswitch.p4runtime.agent.state.forwarding import Forwarding
-from olafswitch.p4runtime.agent.state.refusal import invalid, unimplemented
-from olafswitch.p4runtime.agent.state.tables import Undo
-from olafswitch.p4runtime.agent.write.by_id import become
-from olafswitch.p4runtime.dataplane import CounterData, MeterConfig
-from olafswitch.p4runtime.plain import counter_data, meter_config
+from olafswitch.p4runtime.agent import p4data
+from olafswitch.p4runtime.agent.refusals import invalid, unimplemented
+from olafswitch.p4runtime.agent.state import (
+    Forwarding,
+    Undo,
+    indexed,
+)
+
+# Entities of which a device keeps one for each id: how an update changes them, and how it is undone.
+from olafswitch.p4runtime.agent.write_objects import become
+from olafswitch.p4runtime.dataplane import (
+    CounterData,
+    MeterConfig,
+)
+from olafswitch.p4runtime.plain import (
+    counter_data,
+    meter_config,
+)
 from olafswitch.p4runtime.protocol import p4info_pb2
 
 _T = TypeVar("_T")

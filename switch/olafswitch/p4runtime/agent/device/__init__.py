@@ -1,1 +1,0 @@
-"""One P4Runtime device: its pipeline, its forwarding state, the lock that orders changes."""

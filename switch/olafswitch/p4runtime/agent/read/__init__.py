@@ -1,1 +1,0 @@
-"""Reads: selecting state, and encoding it as P4Runtime messages."""

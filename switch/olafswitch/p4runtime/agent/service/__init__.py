@@ -1,1 +1,0 @@
-"""The gRPC service: calls in, statuses out, one stream per controller."""

@@ -1,1 +1,0 @@
-"""The forwarding state that writes change and reads show, and how requests name its parts."""

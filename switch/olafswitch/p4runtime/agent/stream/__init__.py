@@ -1,1 +1,0 @@
-"""What a StreamChannel carries: arbitration, packets, digests, idle timeouts."""

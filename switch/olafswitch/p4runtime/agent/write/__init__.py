@@ -1,1 +1,0 @@
-"""Writes: one file for each kind of entity."""
