@@ -3,8 +3,8 @@
 A DELTA frame is an Olaf header, the engine's status header, ``DELTA`` and a payload that decodes alone. To
 the engine it is an ACK, which it copies to the whole cluster; a copy for one player alone has frame type
 INIT, which the engine forwards. In the Olaf header ``seq`` is the frame's number in its issue, from 0,
-``segment`` the shard, ``weights_version`` the version modulo 2^16, and ``gen_time`` when the version was
-published.
+``segment`` the shard, ``weights_version`` the newest version that was published when the frame was sent,
+modulo 2^16, and ``gen_time`` when the frame's own version was published.
 
 A parity frame repairs any one frame of its block, which all have one codec and width: ``seq`` is the block's
 first frame, ``first``, ``n`` and the payload are the XOR of the frames'.
@@ -22,7 +22,7 @@ PARITY_FRAMES = 64
 WANT_ACTION = 15
 """The first byte of a player's message; control messages and replicas have the others below 16."""
 
-_LINE = Field("line", 32, "the publisher's run: its wall time in s when it began; the later one counts")
+_LINE = Field("line", 32, "the publisher's run: its wall time in 0.1 s when it began; the later one counts")
 
 DELTA = Layout(
     "delta",
@@ -42,10 +42,11 @@ DELTA = Layout(
 
 MANIFEST = Layout(
     "manifest",
-    "The payload of an issue's last frame, which is repeated while nothing else is sent",
+    "The payload of an issue's last frame, which is repeated while nothing else is sent; after it come the "
+    "number of tensors (4 bytes) and for each group of neighbours, 64 at most, a byte of their BLAKE2b",
     (
         Field("digest", 64, "of the shard's elements at this version: a sum over them, so in any order"),
-        Field("layout", 128, "BLAKE2b of the tensors' names, types, shapes and aliases"),
+        Field("layout", 128, "BLAKE2b of the tensors' names, types and shapes; tied ones under one name"),
         Field("shards", 16, "that a version has"),
         Field(
             "mac",

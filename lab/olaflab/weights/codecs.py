@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from olaf.weights import codecs
-from olaf.weights.digest import Digest
+from olaf.weights.codecs import Digest
 
 _ROOM = 8900
 T = TypeVar("T")

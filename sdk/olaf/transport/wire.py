@@ -432,7 +432,10 @@ class Delta(Header):
 
 @dataclass
 class Manifest(Header):
-    """The payload of an issue's last frame, which is repeated while nothing else is sent."""
+    """The payload of an issue's last frame, which is repeated while nothing else is sent; after it come
+    the number of tensors (4 bytes) and for each group of neighbours, 64 at most, a byte of their
+    BLAKE2b.
+    """
 
     _form = struct.Struct(">Q16sH16s")
     digest: int

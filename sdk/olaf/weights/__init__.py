@@ -4,9 +4,8 @@ A :class:`Publisher` sends each version once, the engine copies it to all player
 installs it where its player declares it safe.
 """
 
-from olaf.weights.adopting import adopt_into
 from olaf.weights.publisher import Publisher
-from olaf.weights.subscriber import Subscriber, TooStale
+from olaf.weights.subscriber import Subscriber, TooStale, adopt_into
 from olaf.weights.tensors import OtherLayout
 
 __all__ = ["OtherLayout", "Publisher", "Subscriber", "TooStale", "adopt_into"]

@@ -35,6 +35,9 @@ class Checkpoint:
         """What was loaded last."""
         return self._loaded
 
+    def require_writable(self) -> None:
+        """Accept any: the engine's loader knows."""
+
     def write(self, state: State, tensors: list[Tensor]) -> None:
         """Load these tensors, under all of their names."""
         changed = {tensor.name: tensor_of(state, tensor) for tensor in tensors}

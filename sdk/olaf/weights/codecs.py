@@ -6,6 +6,7 @@ of changed elements, gaps and two-bit ulps take 1.4 bytes each at bf16, a quarte
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -247,3 +248,51 @@ def _cuts(size: npt.NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
         stop = min(stop, start + MOST)
         yield start, stop
         start, before = stop, int(ends[stop - 1])
+
+
+_PLACE, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_CHUNK = 1 << 16
+"""Elements at a time: intermediate results stay in the cache."""
+
+
+class Digest:
+    """Digests of elements under one key, a sum over them, so that what changed is enough to follow it.
+
+    Each element adds a mix of its number, its bits and a secret, modulo 2**64. The secret is the cluster's
+    key; without one the digest guards against mistakes alone.
+    """
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._secret = np.frombuffer(hashlib.blake2b(key, digest_size=16, person=b"weights").digest(), "<u8")
+
+    def of(self, bits: Bits, start: int = 0) -> int:
+        """Compute the digest of an array whose first element is number ``start``."""
+        total = 0
+        for first in range(0, len(bits), _CHUNK):
+            block = bits[first : first + _CHUNK]
+            number = start + first
+            total += self._mixed(np.arange(number, number + len(block), dtype=np.uint64), block)
+        return total % 2**64
+
+    def change(self, where: Index | slice, old: Bits, new: Bits, start: int = 0) -> int:
+        """Compute what to add to a digest when these elements change."""
+        if isinstance(where, slice):
+            where = np.arange(where.start, where.stop)
+        total = 0
+        for first in range(0, len(where), _CHUNK):
+            part = slice(first, first + _CHUNK)
+            numbers = where[part].astype(np.uint64) + np.uint64(start)
+            total += self._mixed(numbers, new[part]) - self._mixed(numbers, old[part])
+        return total % 2**64
+
+    def _mixed(self, numbers: npt.NDArray[np.uint64], bits: npt.NDArray[Any]) -> int:
+        # Two rounds of multiply and fold, in place: all of an element's bits reach all of the sum's.
+        mixed = (numbers + self._secret[0]) * _PLACE
+        mixed ^= mixed >> _HALF
+        mixed += bits
+        mixed *= _MIX
+        mixed ^= mixed >> _HALF
+        mixed *= self._secret[1] | np.uint64(1)
+        mixed ^= mixed >> _HALF
+        return int(mixed.sum(dtype=np.uint64))

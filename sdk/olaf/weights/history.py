@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olaf.weights import codecs
-from olaf.weights.codecs import Bits, Index, Part
-from olaf.weights.digest import Digest
+from olaf.weights.codecs import Bits, Digest, Index, Part
 from olaf.weights.tensors import Layout, State
 
 _KEPT = 254

@@ -15,10 +15,10 @@ import numpy as np
 
 from olaf.transport.wire import PARITY_FRAMES, Codec, Manifest
 from olaf.weights import codecs
-from olaf.weights.codecs import BadFrame, Bits, Index
-from olaf.weights.digest import Digest
+from olaf.weights.codecs import BadFrame, Bits, Digest, Index
 from olaf.weights.issues import Frame, repaired
-from olaf.weights.tensors import Adopted, Layout, State
+from olaf.weights.models import Adopted
+from olaf.weights.tensors import Layout, State
 
 _MOST_STAGED = 16
 """Issues under way; what comes on top replaces the oldest one."""
@@ -117,10 +117,14 @@ class Inbox:
 
     def __init__(self, layout: Layout, digest: Digest) -> None:
         self.line = 0
+        self.run = 0
+        """Numbers the publisher's runs as they were heard: a version is known by its run and its number."""
         self.have = 0
         """Version that was committed last; 0: none."""
         self.newest = 0
-        """Version that the publisher has, by its manifests."""
+        """Newest version that frames lead to."""
+        self.published = 0
+        """Newest version that the publisher has published, by all of its frames."""
         self.when = 0
         """When the committed version was published, ns modulo 2**48."""
         self.state: State = {}
@@ -148,21 +152,28 @@ class Inbox:
         self.dirty = {width: np.ones(len(starts), np.bool_) for width, starts in self._starts.items()}
 
     def manifest(self, frame: Frame) -> None:
-        """A genuine manifest: the newest version, perhaps of a publisher that began again."""
+        """Take a genuine manifest: of the newest version, perhaps of a publisher that began again."""
         delta, manifest = frame.delta, Manifest.unpack(frame.payload)
-        if delta.line != self.line:
+        if delta.line != self.line or self._contradicts(frame, manifest):
             kept = self.have and manifest.digest == self._sum and not self.broken
             self.line, self.have = delta.line, delta.version if kept else 0
+            self.run += 1
             self.staged.clear()
-            self.newest = 0
+            self.newest = self.published = 0
             self.counts["lines"] += 1
             if kept:
                 self.when, self.proof = frame.olaf.gen_time, frame.raw
 
+    def _contradicts(self, frame: Frame, manifest: Manifest) -> bool:
+        """Whether a later run of the same line gives the committed version's number to another state."""
+        later = 0 < (frame.olaf.gen_time - self.when) % (1 << 48) < 1 << 47
+        return frame.delta.version == self.have and manifest.digest != self._sum and later
+
     def resume(self, adopted: Adopted, state: State) -> None:
         """Go on from what was committed before and kept: if it is that, the next digest fits."""
         self.line, self.have, self.when = adopted
-        self.newest, self.state = self.have, state
+        self.newest = self.published = self.have
+        self.state = state
         self._sum = self._total(state)
         self.dirty = {width: np.zeros(len(starts), np.bool_) for width, starts in self._starts.items()}
 
@@ -178,6 +189,7 @@ class Inbox:
         """Stage a frame of the line that counts; returns its issue, None where it is not needed."""
         delta = frame.delta
         self.newest = max(self.newest, delta.version)
+        self.published = max(self.published, frame.newest)
         key = delta.version, delta.base
         staged = self.staged.get(key)
         if delta.version <= self.have or delta.frames > self._most_frames:
@@ -236,6 +248,7 @@ class Inbox:
         """Stage a whole version from another player; ``manifest`` is the publisher's."""
         self.manifest(manifest)
         self.newest = max(self.newest, manifest.delta.version)
+        self.published = max(self.published, manifest.newest)
         frames: dict[int, Frame] = {}
         for width, count in self._layout.counts.items():
             if count:

@@ -2,6 +2,7 @@
 
 All frames of an issue have one size, so that the kernel can divide many at once; the last one, the
 manifest, is shorter. A manifest states what the elements must be afterwards, and carries the cluster's MAC.
+Every frame also names the newest version that was published when it was sent.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from operator import xor
 from typing import Callable, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from olaf.transport import wire
 from olaf.transport.port import Run
 from olaf.weights.codecs import Part
+from olaf.weights.tensors import Layout
 
 Bytes = Union[bytes, bytearray, memoryview]
 Parts = Iterable[tuple[int, Part]]
@@ -30,11 +33,18 @@ HEADERS = wire.OLAF_BYTES + wire.DELTA_BYTES
 _CRC_AT = HEADERS - 4
 _CHECKED = 4
 """The Olaf header's first byte that no engine changes."""
+_NEWEST_AT = wire.OLAF_BYTES - 2
+"""The newest published version, modulo 2**16, in the Olaf header."""
 
 
 def room(mtu: int) -> int:
     """Bytes of payload that fit an IP packet of ``mtu`` bytes, with the status that an engine adds."""
     return mtu - wire.IP_UDP_BYTES - wire.OLAF_STATUS_BYTES - HEADERS
+
+
+def manifest_bytes(layout: Layout) -> int:
+    """Bytes of a manifest, with what names the first difference between two layouts."""
+    return wire.MANIFEST_BYTES + len(layout.sketch)
 
 
 @dataclass(frozen=True)
@@ -57,41 +67,57 @@ class Issue:
         stamp: Stamp,
         parts: Parts,
         digest: int,
-        layout: bytes,
+        layout: Layout,
         key: bytes,
         between: Between = iter,
     ) -> None:
-        """``between`` may pause before each of them."""
-        self.stamp = stamp
+        """``between`` may pause before each of the parts."""
+        self.stamp, self._key = stamp, key
+        self._layout, self._digest = layout, digest
         self.version, self.base = stamp.version, stamp.base
         contents = list(between(parts))
         self.count = len(contents) + 1
-        self.size = HEADERS + max((len(part.payload) for _, part in contents), default=0)
-        manifest = wire.Manifest(digest, layout, 1, bytes(wire.MAC_BYTES))
-        self.size = max(self.size, HEADERS + wire.MANIFEST_BYTES)
-        self._data = bytearray((self.count - 1) * self.size + HEADERS + wire.MANIFEST_BYTES)
+        shortest = HEADERS + manifest_bytes(layout)
+        self.size = max([shortest, *(HEADERS + len(part.payload) for _, part in contents)])
+        self._data = bytearray((self.count - 1) * self.size)
         for number, (width, part) in enumerate(between(contents)):
-            self._put(number, part.codec, width, part.first, part.n, part.payload)
-        last = self.count - 1
-        self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
-        start = last * self.size
-        manifest.mac = manifest_mac(memoryview(self._data)[start:], key, stamp.epoch)
-        self._put(last, wire.Codec.MANIFEST, 0, 0, 0, manifest.pack())
+            content = (part.codec, width, part.first, part.n, part.payload)
+            self._fill(self._data, number * self.size, number, content, stamp.version)
+        self._manifests = {stamp.version: self._manifest(stamp.version)}
+        """The last one made, by the newest version that it names."""
 
     @property
     def total(self) -> int:
         """Bytes of all its frames."""
-        return len(self._data)
+        return len(self._data) + HEADERS + manifest_bytes(self._layout)
 
-    def run(self, start: int, stop: int, alone: bool = False) -> Run:
-        """Frames from ``start`` to before ``stop``, to all players, or to one ``alone``."""
-        data = memoryview(self._data)[start * self.size : stop * self.size]
+    def run(self, start: int, stop: int, newest: int, alone: bool = False) -> Run:
+        """Frames from ``start`` to before ``stop``, to all players, or to one ``alone``.
+
+        They say that version ``newest`` is published by now.
+        """
+        data = bytearray(memoryview(self._data)[start * self.size : stop * self.size])
+        difference = (newest ^ self.version).to_bytes(8, "big")[-2:]
+        if data and any(difference):
+            self._name_newest(np.frombuffer(data, np.uint8).reshape(-1, self.size), difference)
+        if stop == self.count:
+            if newest not in self._manifests:
+                self._manifests = {newest: self._manifest(newest)}
+            data += self._manifests[newest]
         if alone:
-            data = memoryview(bytearray(data))
             data[:: self.size] = bytes([wire.VERSION << 4 | wire.FrameType.INIT]) * (stop - start)
-        return Run(data, self.size)
+        return Run(memoryview(data), self.size)
 
-    def parity(self, block: int) -> Run | None:
+    def _name_newest(self, frames: npt.NDArray[np.uint8], difference: bytes) -> None:
+        """Name a newer version in whole frames; a CRC changes by the same bits in all of one size."""
+        checked = bytearray(self.size - _CHECKED - 4)
+        before = zlib.crc32(checked)
+        checked[_NEWEST_AT - _CHECKED : _NEWEST_AT - _CHECKED + 2] = difference
+        change = (zlib.crc32(checked) ^ before).to_bytes(4, "big")
+        frames[:, _NEWEST_AT : _NEWEST_AT + 2] ^= np.frombuffer(difference, np.uint8)
+        frames[:, _CRC_AT:HEADERS] ^= np.frombuffer(change, np.uint8)
+
+    def parity(self, block: int, newest: int) -> Run | None:
         """The XOR of a block's frames, to all players; None where their codecs or widths differ."""
         start = block * wire.PARITY_FRAMES
         frames = [
@@ -100,32 +126,33 @@ class Issue:
         ]
         if len({(frame.codec, frame.width) for frame in frames}) != 1:
             return None
-        content = np.frombuffer(self._data, np.uint8)[start * self.size : (start + len(frames)) * self.size]
-        payload = np.bitwise_xor.reduce(content.reshape(-1, self.size)[:, HEADERS:], 0)
+        block_data = np.frombuffer(self._data, np.uint8)[start * self.size :][: len(frames) * self.size]
+        payload = np.bitwise_xor.reduce(block_data.reshape(-1, self.size)[:, HEADERS:], 0)
         first = reduce(xor, (frame.first for frame in frames))
         n = reduce(xor, (frame.n for frame in frames))
         made = bytearray(self.size)
-        self._fill(made, 0, start, wire.Codec.PARITY, frames[0].width, first, n, payload.tobytes())
+        content = (wire.Codec.PARITY, frames[0].width, first, n, payload.tobytes())
+        self._fill(made, 0, start, content, newest)
         return Run(memoryview(made), self.size)
 
-    def _put(self, number: int, codec: int, width: int, first: int, n: int, payload: bytes) -> None:
-        self._fill(self._data, number * self.size, number, codec, width, first, n, payload)
+    def _manifest(self, newest: int) -> bytes:
+        """The last frame."""
+        manifest = wire.Manifest(self._digest, self._layout.digest, 1, bytes(wire.MAC_BYTES))
+        frame = bytearray(HEADERS + manifest_bytes(self._layout))
+        for _ in range(2):  # the MAC covers the frame's headers
+            content = (wire.Codec.MANIFEST, 0, 0, 0, manifest.pack() + self._layout.sketch)
+            self._fill(frame, 0, self.count - 1, content, newest)
+            manifest.mac = manifest_mac(memoryview(frame), self._key, self.stamp.epoch)
+        return bytes(frame)
 
     def _fill(
-        self,
-        data: bytearray,
-        start: int,
-        number: int,
-        codec: int,
-        width: int,
-        first: int,
-        n: int,
-        payload: bytes,
+        self, data: bytearray, start: int, number: int, content: tuple[int, int, int, int, bytes], newest: int
     ) -> None:
+        codec, width, first, n, payload = content
         stamp = self.stamp
         olaf = wire.Olaf(
             wire.VERSION, wire.FrameType.ACK, stamp.epoch, wire.Flag.DELTA, 1, number, 0.0, stamp.gen_time,
-            stamp.shard, stamp.version % 2**16,
+            stamp.shard, newest % 2**16,
         )  # fmt: skip
         delta = wire.Delta(stamp.line, stamp.version, stamp.base, self.count, first, codec, width, n, 0)
         data[start : start + HEADERS] = olaf.pack() + delta.pack()
@@ -143,6 +170,12 @@ class Frame:
     payload: memoryview
     raw: bytes
     """Without the status that an engine added, and as if none had."""
+
+    @property
+    def newest(self) -> int:
+        """The newest version that was published when it was sent."""
+        version = self.delta.version
+        return version + (self.olaf.weights_version - version) % 2**16
 
 
 def parse(datagram: memoryview) -> Frame:

@@ -16,17 +16,18 @@ from typing import Any, Callable
 
 import numpy as np
 
+from olaf.errors import BadAddress
 from olaf.transport import wire
 from olaf.transport.address import Cluster, parse
 from olaf.transport.membership import is_control
 from olaf.transport.port import Address, Port, Run
-from olaf.transport.udp import open_port
-from olaf.weights import authentic, issues
-from olaf.weights.digest import Digest
+from olaf.transport.udp import UdpPort
+from olaf.weights import issues
+from olaf.weights.codecs import Digest
 from olaf.weights.history import History
 from olaf.weights.issues import Issue, Parts, Stamp
 from olaf.weights.models import Source, model_of
-from olaf.weights.place import place_of
+from olaf.weights.place import Place, Ranges, open_member, place_of, require_arguments, unpack
 from olaf.weights.players import Players
 from olaf.weights.sending import Lane, Sender, Sent
 from olaf.weights.tensors import State
@@ -34,10 +35,12 @@ from olaf.weights.tensors import State
 _LOG = logging.getLogger("olaf")
 _GATHER = 0.02
 """Seconds in which players' wants are gathered, so that what several miss is sent once."""
-_AGAIN = 0.25
-"""Seconds between two manifests, while nothing else is sent."""
+_AGAIN, _SOON = 0.25, 0.05
+"""Seconds between two manifests while nothing else is sent, and until one names a newer version."""
 _LOOK = 1.0
 """Seconds between two looks at who is silent."""
+_NOBODY = 5.0
+"""Seconds after the first version in which a player should be heard."""
 _REPORT, _LEAST_REPORT = 1.0, 0.1
 """Seconds between two reports about one player to the control plane, and between any two."""
 _MOST_OF_ISSUE = 0.3
@@ -70,7 +73,7 @@ class PublisherCounters:
 class _Requests:
     """What players want, until it is answered."""
 
-    missing: dict[Issue, dict[Address, authentic.Ranges]]
+    missing: dict[Issue, dict[Address, Ranges]]
     behind: dict[Address, int]
     """What players have that no kept issue leads on from."""
     due: float | None = None
@@ -103,9 +106,10 @@ class Publisher:
         travel as, such as ``bfloat16``. ``max_lag``: a player that is more versions behind does not slow
         the others. ``rate``: bytes a second at most. ``version``: the last one published before, of a
         publisher that comes back. ``epoch``: the testbed's, at a fixed address. ``whole``: send all of
-        every version, to compare. ``multicast=False`` where no engine copies. Raises OlafError, OSError and
-        OtherLayout.
+        every version, to compare. ``multicast=False`` where no engine copies. Raises OlafError, OSError,
+        OtherLayout, and ValueError for a bad argument.
         """
+        require_arguments(max_lag=max_lag, epoch=epoch, version=version, rate=rate, mtu=mtu)
         self._model = model_of(model, dtype)
         self.counters = PublisherCounters()
         self.version = version
@@ -113,27 +117,36 @@ class Publisher:
         self._idle = threading.Event()
         """Not set while ``publish`` copies: it would wait 5 ms for each tensor if another thread computed."""
         self._idle.set()
+        self._closed = False
         if not self._model.leads:
             return
         destination = parse(where)
         own = port is None
-        self._port = open_port(local, destination) if port is None else port
+        self._port: Port
+        self._port, self._place = (
+            _join(destination, local, key, epoch)
+            if port is None
+            else (port, place_of(destination, key, wire.Role.PARAMETER_SERVER, port, epoch))
+        )
         host, number = self._port.reachable(_towards(destination))
         self.address = f"{host}:{number}"
         """As players reach it, where it did not join."""
-        self.line = self._port.wall() // 1_000_000_000 % 2**32
-        role = wire.Role.PARAMETER_SERVER
-        self._place = place_of(destination, key, role, self._port, epoch)
+        self.line = _next_line(self._port.wall())
+        """This publisher's run; no two are equal, and a version is known by its line and its number."""
         self._room = issues.room(mtu or self._port.mtu(_towards(destination)))
         self._whole = whole
         self._history = History(self._model.layout, Digest(self._place.key))
         self._players = Players(max_lag)
         self._sender = Sender(self._port, self._players, rate, multicast)
+        self._sender.newest = version
         self._issues: list[Issue] = []
         self._requests = _Requests({}, {})
         self._sent = 0
         """Version that was sent last."""
-        self._manifest_due = self._look_due = self._report_due = 0.0
+        self._manifest_due = self._soon_due = self._look_due = self._report_due = 0.0
+        self._began: float | None = None
+        """When the first version began to be sent; None before, and when a player was heard."""
+        self._named_refusal = False
         self._reported = 0
         """Reports to the control plane."""
         self._pending: tuple[int, State, int] | None = None
@@ -146,7 +159,13 @@ class Publisher:
             self._thread.start()
 
     def publish(self) -> int:
-        """Publish the model's present weights; returns the version. Never waits."""
+        """Publish the model's present weights; returns the version. Never waits.
+
+        Raises OtherLayout, with the tensor's name, where the model has other tensors than at first, and
+        RuntimeError after ``close``.
+        """
+        if self._closed:
+            raise RuntimeError("this publisher is closed; make another Publisher")
         self._idle.clear()
         try:
             state = self._model.read()
@@ -159,7 +178,7 @@ class Publisher:
             self.version += 1
             self.counters.published += 1
             self._pending = self.version, state, self._port.wall() % 2**48
-            version = self.version
+            version = self._sender.newest = self.version
         self._do(self._advance)
         return version
 
@@ -185,7 +204,8 @@ class Publisher:
 
     def close(self) -> None:
         """End; what was published and not sent is lost."""
-        if not self._model.leads:
+        closed, self._closed = self._closed, True
+        if closed or not self._model.leads:
             return
         if self._thread is not None:
             self._jobs.put(None)
@@ -205,9 +225,10 @@ class Publisher:
         for datagram in run:
             if is_control(datagram) and datagram[0] == wire.WANT_ACTION:
                 try:
-                    want, ranges = authentic.unpack(datagram, self._place.key, source)
+                    want, ranges = unpack(datagram, self._place.key, source)
                 except ValueError:
                     self.counters.refused += 1
+                    self._name_refused(source)
                     continue
                 self._hear(want, ranges, source)
             else:
@@ -223,20 +244,38 @@ class Publisher:
             self._sent = self._sender.issue.version
             if self._pending is not None:
                 self._do(self._advance)
-        if now >= self._manifest_due:
+        if now >= self._manifest_due or (now >= self._soon_due and self._sender.outdated):
             self._manifest_due = now + _AGAIN
             self._sender.again()
+        if now >= self._soon_due:
+            self._soon_due = now + _SOON
         if now >= self._look_due:
             self._look_due = now + _LOOK
             self._players.look(self._sent, now)
+            if self._began is not None and now > self._began + _NOBODY and not self._players.all:
+                self._began = None
+                _LOG.warning(
+                    "no player has been heard in %g s; start players with this publisher's address, %s, and "
+                    "the same key",
+                    _NOBODY,
+                    self.address,
+                )
         if now >= self._report_due:
             self._report_due = now + max(_REPORT / max(len(self._players.all), 1), _LEAST_REPORT)
             self._report(now)
-        dues = (due, self._requests.due, self._manifest_due, self._look_due, self._report_due)
+        dues = (due, self._requests.due, self._soon_due, self._look_due, self._report_due)
         return min(time for time in dues if time is not None)
 
+    def _name_refused(self, source: Address) -> None:
+        """Say once that a player cannot be one."""
+        if not self._named_refusal:
+            self._named_refusal = True
+            _LOG.warning(
+                "a message of %s:%d has another MAC; give it and the publisher the same key, or none", *source
+            )
+
     def _lag(self, version: int) -> int:
-        return max(self._sent - version, 0)
+        return max(self.version - version, 0)
 
     def _report(self, now: float) -> None:
         """Report the next player in turn."""
@@ -248,7 +287,7 @@ class Publisher:
             age = self._players.age(one, now)
             self._place.report(one.address, one.adopted, self._lag(one.adopted), age, state)
 
-    def _hear(self, want: wire.Want, ranges: authentic.Ranges, source: Address) -> None:
+    def _hear(self, want: wire.Want, ranges: Ranges, source: Address) -> None:
         known = source in self._players.all and want.line == self.line
         player = self._players.hear(source, want, self.line, self._port.now())
         if not player.slow:
@@ -282,7 +321,7 @@ class Publisher:
         if requests.behind:
             self._do(lambda: self._catch_up(requests.behind))
 
-    def _repair(self, issue: Issue, wants: dict[Address, authentic.Ranges]) -> None:
+    def _repair(self, issue: Issue, wants: dict[Address, Ranges]) -> None:
         out = self._sender.out(issue)
         missing = {}
         for source, ranges in wants.items():
@@ -322,7 +361,7 @@ class Publisher:
         parities = []
         for block, lacks in blocks.items():
             rarest = {s: min(numbers, key=lambda n: len(askers[n])) for s, numbers in lacks.items()}
-            if len(set(rarest.values())) < 2 or issue.parity(block) is None:
+            if len(set(rarest.values())) < 2 or issue.parity(block, issue.version) is None:
                 continue
             parities.append(-1 - block)
             for source, number in rarest.items():
@@ -366,6 +405,8 @@ class Publisher:
             self.counters.frames += issue.count
             self.counters.bytes += issue.total
             self._players.published(version, self._port.now())
+            if self.counters.issued == 1:
+                self._began = self._port.now()
             self._keep(issue)
             self._sender.start(issue)
         self._port.wake()
@@ -400,7 +441,7 @@ class Publisher:
 
     def _issue(self, base: int, when: int, parts: Parts) -> Issue:
         stamp = Stamp(self._place.epoch, 0, self.line, self._history.version, base, when)
-        layout = self._model.layout.digest
+        layout = self._model.layout
         return Issue(stamp, parts, self._history.digest, layout, self._place.key, self._between)
 
     def _between(self, parts: Parts) -> Parts:
@@ -418,3 +459,40 @@ class Publisher:
 
 def _towards(destination: Address | Cluster) -> Address:
     return destination.control if isinstance(destination, Cluster) else destination
+
+
+_newest_line = 0
+_lines = threading.Lock()
+
+
+def _next_line(wall: int) -> int:
+    """Number this run, later than every other one of this process."""
+    global _newest_line
+    with _lines:
+        _newest_line = max(wall // 100_000_000, _newest_line + 1)
+        return _newest_line % 2**32
+
+
+def _join(
+    destination: Address | Cluster, local: str | None, key: str | None, epoch: int
+) -> tuple[UdpPort, Place]:
+    """Open the port that players are told, and join there. Raises BadAddress where ``local`` is another."""
+    wanted: str | None = local
+    while True:
+        port = open_member(wanted, destination)
+        try:
+            place = place_of(destination, key, wire.Role.PARAMETER_SERVER, port, epoch)
+            own = port.reachable(_towards(destination))
+        except BaseException:
+            port.close()
+            raise
+        if not isinstance(destination, Cluster) or place.server in (own, None):
+            return port, place
+        port.close()
+        host, number = place.server
+        if local is not None or host != own[0] or wanted is not None:
+            raise BadAddress(
+                f"players of {destination.name} listen to {host}:{number} and this publisher is at "
+                f"{own[0]}:{own[1]}; start it there (OLAF_LOCAL or local={host}:{number})"
+            )
+        wanted = f"{host}:{number}"

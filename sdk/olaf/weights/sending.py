@@ -93,6 +93,10 @@ class Sender:
         self.rate = self.limit
         self.issue: Issue | None = None
         """The newest one."""
+        self._last: Issue | None = None
+        """The one before."""
+        self.newest = self._told = 0
+        """The newest published version, and the one that frames to all named last."""
         self._next = 0
         """Its first frame that was not sent yet."""
         self._lanes = {lane: _Queue() for lane in Lane}
@@ -104,8 +108,8 @@ class Sender:
         return self.issue is not None and self._next < self.issue.count
 
     def start(self, issue: Issue) -> None:
-        """A newer issue, for all players. Of a whole version only the manifest: some may have it."""
-        self.issue = issue
+        """Begin a newer issue, for all players. Of a whole version only the manifest: some may have it."""
+        self._last, self.issue = self.issue, issue
         self._next = 0 if issue.base else issue.count - 1
 
     def out(self, issue: Issue) -> int:
@@ -153,10 +157,17 @@ class Sender:
                 due = soon if due is None else min(due, soon)
         return due
 
+    @property
+    def outdated(self) -> bool:
+        """Whether players have not been told of the newest published version."""
+        return self.newest != self._told
+
     def again(self) -> None:
-        """The newest issue's manifest once more: players that missed all of it learn that it is there."""
-        if self.issue is not None and not self.busy:
-            self._to_all(self.issue, self.issue.count - 1, self.issue.count)
+        """Send the manifest of the newest issue that is out once more: players that missed all of it learn of
+        it, and all of them which version is published by now."""
+        issue = self._last if self.busy else self.issue
+        if issue is not None:
+            self._to_all(issue, issue.count - 1, issue.count)
 
     def _newest(self, waiting: _Queue) -> bool:
         """Send a few frames of the newest issue; whether any went."""
@@ -178,7 +189,7 @@ class Sender:
         if repair.to is None:
             went = self._to_all(repair.issue, start, stop)
         else:
-            went = self._to(repair.to, repair.issue.run(start, stop, alone=True))
+            went = self._to(repair.to, repair.issue.run(start, stop, self.newest, alone=True))
         self.sent.repairs += went
         waiting.tokens -= went * repair.issue.size
         repair.done += went
@@ -190,9 +201,12 @@ class Sender:
     def _to_all(self, issue: Issue, start: int, stop: int) -> int:
         """To all players; how many frames went."""
         target = self.players.target
-        run = issue.run(start, stop) if start >= 0 else issue.parity(-1 - start)
-        if target is None or run is None:
+        if target is None:
             return stop - start
+        run = issue.run(start, stop, self.newest) if start >= 0 else issue.parity(-1 - start, self.newest)
+        if run is None:
+            return stop - start
+        self._told = self.newest
         if self.multicast:
             return self._to(target, run)
         for player in self.players.alive:

@@ -11,24 +11,21 @@ import logging
 import zlib
 from collections import Counter
 from random import Random
-
-import numpy as np
+from typing import Any
 
 from olaf.errors import OlafError
 from olaf.transport import wire
-from olaf.transport.address import host_port, parse
+from olaf.transport.address import Cluster, host_port, parse
 from olaf.transport.membership import is_control
 from olaf.transport.pieces import Giver, Taker, What
 from olaf.transport.port import Address, Port, Run
-from olaf.transport.udp import open_port
-from olaf.weights import authentic
-from olaf.weights.digest import Digest
+from olaf.weights.codecs import Digest
 from olaf.weights.inbox import Inbox, Staged
-from olaf.weights.issues import HEADERS, Frame, manifest_mac
-from olaf.weights.issues import parse as taken_apart
-from olaf.weights.models import Source, model_of
-from olaf.weights.place import place_of
-from olaf.weights.tensors import Adopted, OtherLayout, SafetensorsFile, Tensor
+from olaf.weights.issues import HEADERS, Frame, manifest_bytes, manifest_mac
+from olaf.weights.issues import parse as parse_frame
+from olaf.weights.models import Adopted, SafetensorsFile, Source, model_of, module_of
+from olaf.weights.place import mac, open_member, pack, place_of, require_arguments
+from olaf.weights.tensors import Layout, OtherLayout, Tensor, same_values
 
 _REPORT = 1.0
 """Seconds between two reports."""
@@ -42,6 +39,8 @@ _RETRY, _LONGEST = 0.1, 1.0
 """Seconds until it requests frames again, at first and at most."""
 _SILENT = 10.0
 """Seconds without a frame after which the lag is not known: the publisher repeats itself each 0.25 s."""
+_WARNED = 3.0
+"""Seconds without a frame after which the log names the cause."""
 _BEHIND = 32
 """Versions by which a copy that is being given may be behind."""
 _MOST_GIVEN = 1 << 32
@@ -76,26 +75,34 @@ class Subscriber:
         ``where``: ``olaf://cluster@engine``, or the publisher's address. ``model``, ``dtype``: as the
         publisher's. ``max_lag``: versions that what is played may be behind the newest; None: any number.
         ``epoch``: the testbed's, at a fixed address. ``peer``: another player's address, which gives this one
-        its first version; the publisher does where that one is silent. Raises OlafError, OSError and
-        OtherLayout.
+        its first version; the publisher does where that one is silent. Raises OlafError, OSError,
+        OtherLayout, and ValueError for a bad argument.
         """
         destination = parse(where)
-        self._port = open_port(local, destination) if port is None else port
+        require_arguments(max_lag=max_lag, epoch=epoch)
         self._model = model_of(model, dtype)
+        self._model.require_writable()
         self._max_lag = max_lag
-        self._place = place_of(destination, key, wire.Role.PLAYER, self._port, epoch)
+        self._port = open_member(local, destination) if port is None else port
+        try:
+            self._place = place_of(destination, key, wire.Role.PLAYER, self._port, epoch)
+        except BaseException:
+            self._port.close()
+            raise
+        self._joined = isinstance(destination, Cluster)
         self.publisher: Address = self._place.server or ("0.0.0.0", 0)
         self._own = self._port.reachable(self.publisher)
-        layout = self._model.layout
-        self._inbox = Inbox(layout, Digest(self._place.key))
+        self._set_layout(self._model.layout)
         self._giver = Giver(self._port, self._port.mtu(self.publisher), [])
         self._taker: Taker | None = None
         if peer is not None:
             self._taker = Taker(self._port, What.SNAPSHOT, host_port(peer), self._sealed)
-        self._tensors = {w: [t for t in layout.own if t.width == w and t.count] for w in layout.counts}
         self.version = 0
         """The installed version; 0 before the first."""
+        self._run = 0
+        """The publisher's run that the installed version is of, as the inbox numbers them."""
         self._when = 0
+        self._closed = False
         if isinstance(self._model, SafetensorsFile) and self._model.adopted:
             self._inbox.resume(self._model.adopted, self._model.read())
             _, self.version, self._when = self._model.adopted
@@ -104,6 +111,9 @@ class Subscriber:
         self._random = Random(zlib.crc32(repr(self._own).encode()))
         self._got = self._lost = 0
         self._heard = self._port.now()
+        self._warned = False
+        self._refused_last = ""
+        """Why frames are refused, in words, until one is not."""
         self._quiet = _QUIET
         self._report_due = 0.0
         self._want_due = float("inf")
@@ -113,18 +123,26 @@ class Subscriber:
         """Why this player can never adopt what is published, if so."""
         self._port.serve(self)
 
+    def _set_layout(self, layout: Layout) -> None:
+        """Begin with nothing received, of a model of this layout."""
+        self._inbox = Inbox(layout, Digest(self._place.key))
+        self._tensors = {w: [t for t in layout.own if t.width == w and t.count] for w in layout.counts}
+
     def adopt(self) -> int | None:
         """Install the newest version that is whole and checked; its number, None where that is installed.
 
         Call it where the model is not in use. Raises TooStale where the publisher is more than ``max_lag``
-        versions ahead of what is installed then, and OtherLayout where it publishes another model.
+        versions ahead of what is installed then, OtherLayout where it publishes another model or the model
+        does not compute with what was installed, and RuntimeError after ``close``.
         """
+        if self._closed:
+            raise RuntimeError("this player is closed; make another Subscriber")
         with self._port.lock:
             if self.refusal:
                 raise OtherLayout(self.refusal)
             inbox = self._inbox
-            dirty = self._chosen() if inbox.have and inbox.have != self.version else None
-            self._adopting, version, when = True, inbox.have, inbox.when
+            dirty = self._chosen() if self._newer else None
+            self._adopting, version, when, run = True, inbox.have, inbox.when, inbox.run
             if isinstance(self._model, SafetensorsFile):
                 self._model.adopted = Adopted(inbox.line, version, when)
         try:
@@ -134,18 +152,32 @@ class Subscriber:
             with self._port.lock:
                 self._adopting = False
         if dirty is not None:
-            self.version, self._when = version, when
+            self.version, self._when, self._run = version, when, run
         self._port.wake()
         self._check_lag()
         return version if dirty is not None else None
 
     def wait(self, seconds: float) -> bool:
         """Block until a version is there that ``adopt`` would install; whether one is."""
-        return self._port.wait(lambda: self._inbox.have not in (0, self.version), seconds)
+        return self._port.wait(lambda: self._newer, seconds)
 
-    def await_version(self, version: int, seconds: float) -> bool:
-        """Block until ``version`` or a newer one is there, or none can be; False where the time is up."""
-        return self._port.wait(lambda: self._inbox.have >= version or self.refusal is not None, seconds)
+    def await_version(self, version: int, seconds: float, line: int | None = None) -> bool:
+        """Block until ``version`` or a newer one is there, or none can be; False where the time is up.
+
+        ``line`` is the publisher's: one that came back may give the number to other weights.
+        """
+
+        def there() -> bool:
+            known = line in (None, self._inbox.line) and self._inbox.have >= version
+            return known or self.refusal is not None
+
+        return self._port.wait(there, seconds)
+
+    @property
+    def _newer(self) -> bool:
+        """Whether what is committed is not what is installed: another number, or another run's."""
+        inbox = self._inbox
+        return inbox.have > 0 and (inbox.run, inbox.have) != (self._run, self.version)
 
     def reinstall(self) -> None:
         """Install every tensor with the next version."""
@@ -159,8 +191,14 @@ class Subscriber:
 
     @property
     def lag(self) -> int:
-        """Versions that what is installed is behind the newest one that the publisher has."""
-        return max(self._inbox.newest - self.version, 0)
+        """Versions that what is installed is behind the newest published one; all of them, where what is
+        installed is of an earlier run of the publisher."""
+        return max(self._inbox.published - self._installed, 0)
+
+    @property
+    def _installed(self) -> int:
+        """The installed version, if it is of the publisher's present run."""
+        return self.version if self._run == self._inbox.run else 0
 
     @property
     def age(self) -> float:
@@ -174,6 +212,9 @@ class Subscriber:
 
     def close(self) -> None:
         """Leave; the model stays as it is."""
+        if self._closed:
+            return
+        self._closed = True
         self._place.leave()
         self._port.close()
 
@@ -191,17 +232,25 @@ class Subscriber:
         if self._max_lag is None:
             return
         behind = f"version {self.version} is installed" if self.version else "nothing is installed"
-        silence = self._port.now() - self._heard
+        if self.version and self._run != self._inbox.run:
+            behind = f"version {self.version} of an earlier run is installed"
         if self.lag > self._max_lag:
             raise TooStale(
-                f"{behind} and version {self._inbox.newest} is published, more than {self._max_lag} ahead: "
-                "wait for newer weights before playing on, or give a larger max_lag"
+                f"{behind} and version {self._inbox.published} is published, more than {self._max_lag} "
+                "ahead: wait for newer weights before playing on, or give a larger max_lag"
             )
-        if self.version and silence > _SILENT:
-            raise TooStale(
-                f"{behind} and nothing came from {self._publisher_name} for {silence:.0f} s: check that "
-                "it and the engine run"
-            )
+        if self._port.now() - self._heard > _SILENT:
+            raise TooStale(f"{behind} and {self._silence()}")
+
+    def _silence(self) -> str:
+        """Say that the publisher is silent, and why."""
+        silent = f"nothing came from {self._publisher_name} for {self._port.now() - self._heard:.0f} s: "
+        if self._refused_last:
+            return silent + self._refused_last
+        if self.version:
+            return silent + "check that it and the engine run"
+        own = "" if self._joined else f", that the engine knows this player as {self._own[0]}:{self._own[1]}"
+        return silent + f"check that it runs there and has published{own}, and that both have the same key"
 
     def _chosen(self) -> list[Tensor]:
         """Tensors that changed since they were installed; all, where what is installed is in doubt."""
@@ -223,7 +272,7 @@ class Subscriber:
         for width, tensors in self._tensors.items():
             for tensor, dirty in zip(tensors, inbox.dirty[width]):
                 here, there = installed[width][tensor.place], inbox.state[width][tensor.place]
-                if not dirty and not np.array_equal(here, there):
+                if not dirty and not same_values(tensor, here, there):
                     inbox.counts["overwritten"] += 1
                     inbox.all_dirty()
                     _LOG.warning(
@@ -261,6 +310,10 @@ class Subscriber:
                     self._place.take(datagram)
             elif source != self.publisher:
                 self.counts["source"] += 1
+                self._refused_last = (
+                    f"frames come from {source[0]}:{source[1]}; start the publisher at the address that "
+                    "players are given, or give them that one"
+                )
             else:
                 self._frame(datagram)
 
@@ -271,19 +324,22 @@ class Subscriber:
             self._quiet = max(self._quiet * _FASTER, _QUIET)
             self._report_due = min(self._report_due, now + self._random.random() * _BACKOFF)
         dues = [self._ask(now)]
+        if now - self._heard > _WARNED and not self._warned and not self.refusal:
+            self._warned = True
+            _LOG.warning("%s", self._silence())
         if now >= self._report_due:
             self._say(0, 0, [])
             self._report_due = now + _REPORT
         return min(*dues, self._report_due)
 
     def _sealed(self, message: bytes) -> bytes:
-        return message + authentic.mac(message, self._place.key, self._own)
+        return message + mac(message, self._place.key, self._own)
 
     def _give(self, datagram: memoryview, source: Address) -> None:
         """Give another player what it asks for of the committed version."""
-        message, mac = bytes(datagram[: wire.FETCH_BYTES]), datagram[wire.FETCH_BYTES :]
+        message, given = bytes(datagram[: wire.FETCH_BYTES]), datagram[wire.FETCH_BYTES :]
         inbox = self._inbox
-        if not hmac.compare_digest(mac, authentic.mac(message, self._place.key, source)):
+        if not hmac.compare_digest(given, mac(message, self._place.key, source)):
             self.counts["fetch"] += 1
         elif inbox.proof and not inbox.broken and inbox.size < _MOST_GIVEN:
             good = inbox.have - _BEHIND
@@ -300,27 +356,34 @@ class Subscriber:
         if whole is None:
             return
         self._taker = None
+        end = HEADERS + manifest_bytes(self._model.layout)
         try:
-            frame = taken_apart(memoryview(whole)[: HEADERS + wire.MANIFEST_BYTES])
+            frame = parse_frame(memoryview(whole)[:end])
             reason = self._refused(frame)
         except ValueError:
             reason = "frame"
         if reason is None and frame.delta.codec == wire.Codec.MANIFEST and not self._inbox.have:
-            self._inbox.given(frame, memoryview(whole)[HEADERS + wire.MANIFEST_BYTES :])
+            self._inbox.given(frame, memoryview(whole)[end:])
         else:
             self.counts[reason or "frame"] += 1
 
     def _frame(self, datagram: memoryview) -> None:
         try:
-            frame = taken_apart(datagram)
+            frame = parse_frame(datagram)
         except ValueError:
             self.counts["frame"] += 1
             return
         if (reason := self._refused(frame)) is not None:
             self.counts[reason] += 1
+            self._refused_last = {
+                "mac": "its manifests have another MAC; give both ends the same key, or none",
+                "epoch": f"its frames are of epoch {frame.olaf.epoch}, this player's is {self._place.epoch}",
+                "line": "its frames are of an earlier run; set its machine's clock",
+            }.get(reason, self._refused_last)
             return
         inbox = self._inbox
         now = self._heard = self._port.now()
+        self._warned, self._refused_last = False, ""
         if frame.delta.codec == wire.Codec.MANIFEST:
             self.refusal = None
             inbox.manifest(frame)
@@ -354,13 +417,23 @@ class Subscriber:
         manifest = wire.Manifest.unpack(frame.payload)
         if manifest.mac != manifest_mac(memoryview(frame.raw), self._place.key, self._place.epoch):
             return "mac"
-        if manifest.layout != self._model.layout.digest:
+        if manifest.layout != self._model.layout.digest and not self._takes_variant(manifest.layout):
+            where = self._model.layout.difference(bytes(frame.payload[wire.MANIFEST_BYTES :]))
             self.refusal = (
-                f"{self._publisher_name} publishes other tensors: names, types, shapes or ties differ; give "
-                "both ends the same model and the same dtype"
+                f"{self._publisher_name} publishes other tensors: {where}; give both ends the same model and "
+                "the same dtype"
             )
             return "layout"
         return None
+
+    def _takes_variant(self, digest: bytes) -> bool:
+        """Whether the publisher knows tied tensors by another one of their names; use those then."""
+        layout = next((one for one in self._model.layout.variants() if one.digest == digest), None)
+        if layout is None or self.version:
+            return False
+        self._model.layout = layout
+        self._set_layout(layout)
+        return True
 
     def _ask(self, now: float) -> float:
         """Ask for what is missing and due; returns when to look again."""
@@ -402,8 +475,17 @@ class Subscriber:
         inbox = self._inbox
         have = 0 if inbox.broken else inbox.have
         want = wire.Want(
-            wire.WANT_ACTION, 0, 0, inbox.line, have, self.version, version, base, self._got, self._lost,
+            wire.WANT_ACTION, 0, 0, inbox.line, have, self._installed, version, base, self._got, self._lost,
             bytes(wire.MAC_BYTES),
         )  # fmt: skip
         self._got = self._lost = 0
-        self._port.send(self.publisher, authentic.pack(want, ranges, self._place.key, self._own))
+        self._port.send(self.publisher, pack(want, ranges, self._place.key, self._own))
+
+
+def adopt_into(model: Any, where: str, **options: Any) -> Subscriber:
+    """Make a player of the torch module that ``model`` is or holds; ``options`` as of ``olaf.Subscriber``.
+
+    A module (CleanRL's agent), an algorithm of Stable-Baselines3 (its ``policy``), or an algorithm, learner
+    or runner of RLlib (its ``get_module()``, or its ``module``). Raises OtherLayout where it holds none.
+    """
+    return Subscriber(where, module_of(model), **options)

@@ -1,21 +1,18 @@
-"""Models as bits: tensors by name, in one run of elements for each width, whatever they stand for.
+"""Describe a model's tensors: names, types and shapes, in one run of elements for each width.
 
-Names, types, shapes and aliases are the layout, which publisher and players compare before anything else. A
-model is arrays by name, a file of safetensors, or a torch module (``olaf.weights.modules``).
+Publisher and players compare these layouts before anything else. An element is its bits, whatever they mean.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from itertools import islice, product
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from olaf.weights.codecs import Bits, unsigned
 
@@ -24,16 +21,27 @@ State = dict[int, Bits]
 
 _NAMES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16",
-    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ", "complex64": "C64",
     "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
-_WIDTHS = {"F8_E4M3": 1, "F8_E5M2": 1, "BOOL": 1}
-_ADOPTED = "olaf.adopted"
+_WIDTHS = {
+    "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1, "BOOL": 1, "C64": 8,
+}  # fmt: skip
+FLOATS = {"F64", "F32", "F16", "BF16"}
+"""Types that ``dtype`` casts."""
+_SKETCH = 64
+"""Bytes that tell two layouts apart, tensor by tensor or by small groups of neighbours."""
+_MOST_VARIANTS = 64
 
 
 class OtherLayout(ValueError):
-    """Two models differ in names, types, shapes or aliases, or a model cannot be published."""
+    """Two models differ in names, types, shapes or ties, or a tensor cannot be carried."""
+
+
+Described = tuple[str, str, "tuple[int, ...]", str]
+"""Name, type, shape, and the name whose memory it shares, or an empty one."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +71,14 @@ class Tensor:
         """Among the elements of its width."""
         return slice(self.start, self.start + self.count)
 
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind} {list(self.shape)})"
+
 
 class Layout:
-    """The tensors of a model."""
+    """The tensors of a model. Tied tensors are one, whichever of its names an end knows."""
 
-    def __init__(self, tensors: list[tuple[str, str, tuple[int, ...], str]]) -> None:
-        """``tensors``: name, type, shape, and the name whose memory it shares or an empty one."""
+    def __init__(self, tensors: Sequence[Described]) -> None:
         ends: dict[int, int] = {}
         self.tensors: list[Tensor] = []
         for name, kind, shape, alias in sorted(tensors):  # so that no order of theirs matters
@@ -82,8 +92,14 @@ class Layout:
             raise OtherLayout("the model has no values; give a model with tensors")
         self.text = json.dumps([[t.name, t.kind, t.shape, t.alias] for t in self.tensors])
         """The layout for :meth:`of` in another process."""
-        self.digest = hashlib.blake2b(self.text.encode(), digest_size=16).digest()
         self.own = [tensor for tensor in self.tensors if not tensor.alias]
+        own = [str(tensor) for tensor in self.own]
+        self.digest = hashlib.blake2b("\n".join(own).encode(), digest_size=16).digest()
+        self._group = -(-len(own) // _SKETCH)
+        groups = ("\n".join(own[n : n + self._group]) for n in range(0, len(own), self._group))
+        sums = b"".join(hashlib.blake2b(group.encode(), digest_size=1).digest() for group in groups)
+        self.sketch = len(own).to_bytes(4, "big") + sums
+        """Names the first difference to another end's, in some bytes."""
 
     @classmethod
     def of(cls, text: str) -> Layout:
@@ -101,6 +117,53 @@ class Layout:
         """A state of zeros."""
         return {width: np.zeros(count, unsigned(width)) for width, count in self.counts.items()}
 
+    def difference(self, sketch: bytes) -> str:
+        """Name the first tensor that the end with this ``sketch`` has otherwise."""
+        count, sums = int.from_bytes(sketch[:4], "big"), sketch[4:]
+        number = f"it has {count} tensors, this model {len(self.own)}"
+        if -(-count // _SKETCH) != self._group:
+            return number
+        pairs = enumerate(zip(sums, self.sketch[4:]))
+        first = next((place for place, (one, other) in pairs if one != other), min(len(sums), len(self.own)))
+        names = [str(tensor) for tensor in self.own[first * self._group : (first + 1) * self._group]]
+        if not names:
+            return number
+        between = "" if len(names) == 1 else f" to {names[-1]}"
+        return f"the first difference is at {names[0]}{between}; {number}"
+
+    def changed(self, now: Layout) -> str | None:
+        """Say which tensor is another one ``now``; None where nothing differs."""
+        if now.text == self.text:
+            return None
+        before, after = ({t.name: t for t in layout.tensors} for layout in (self, now))
+        for name in sorted(before.keys() | after.keys()):
+            old, new = before.get(name), after.get(name)
+            if old is None or new is None:
+                return f"{new or old} was {'added' if old is None else 'removed'}"
+            if str(old) != str(new):
+                return f"{old} has become {new}"
+            if old.alias != new.alias:
+                return f"{name} is {f'tied to {new.alias}' if new.alias else 'not tied any more'}"
+        return None
+
+    def variants(self) -> Iterator[Layout]:
+        """The same tensors, each under another one of its tied names: an end may know one of them alone."""
+        names: dict[str, list[str]] = {tensor.name: [tensor.name] for tensor in self.own}
+        for tensor in self.tensors:
+            if tensor.alias:
+                names[tensor.alias].append(tensor.name)
+        kinds = {tensor.name: (tensor.kind, tensor.shape) for tensor in self.own}
+        tied = {own: tied for own, tied in names.items() if len(tied) > 1}
+        for choice in islice(product(*tied.values()), 1, _MOST_VARIANTS):
+            chosen = dict(zip(tied, choice))
+            yield Layout(
+                [
+                    (name, *kinds[own], "" if name == chosen.get(own, own) else chosen[own])
+                    for own, group in names.items()
+                    for name in group
+                ]
+            )
+
 
 class Model(Protocol):
     """A model whose bits can be read and written."""
@@ -110,18 +173,21 @@ class Model(Protocol):
     """Whether this process publishes it; others hold parts of it that ``read`` gathers."""
 
     def read(self) -> State:
-        """A copy of its elements."""
+        """Copy its elements. Raises OtherLayout where its tensors are not those of ``layout`` any more."""
+
+    def require_writable(self) -> None:
+        """Raise OtherLayout, with its name, for a tensor that cannot be installed."""
 
     def write(self, state: State, tensors: list[Tensor]) -> None:
-        """Install these tensors of a state."""
+        """Install these tensors of a state, and read them back. Raises OtherLayout where others are found."""
 
 
-def kind_of(name: str) -> str:
+def kind_of(name: str, tensor: str) -> str:
     """The type that safetensors call so, by numpy's or torch's name. Raises OtherLayout."""
     try:
         return _NAMES[name.rpartition(".")[2]]
     except KeyError:
-        raise OtherLayout(f"tensors of type {name} cannot be published; cast them first") from None
+        raise OtherLayout(f"{tensor}: tensors of type {name} cannot be published; cast it first") from None
 
 
 def torch_name(kind: str) -> str:
@@ -130,151 +196,37 @@ def torch_name(kind: str) -> str:
 
 
 def width_of(kind: str) -> int:
-    """Bytes of an element of this type."""
-    return _WIDTHS.get(kind) or int(kind.lstrip("BFIU")) // 8
+    """Bytes of an element of this type. Raises ValueError where it has no whole number of them."""
+    if (bits := 8 * _WIDTHS.get(kind, 0) or int(kind.lstrip("BFIU"))) not in (8, 16, 32, 64):
+        raise ValueError(kind)
+    return bits // 8
 
 
 def travels_as(kind: str, dtype: str | None) -> str:
     """The type that a tensor travels as."""
-    floating = kind in ("F64", "F32", "F16", "BF16")
-    return _NAMES[dtype] if dtype is not None and floating else kind
+    return _NAMES[dtype] if dtype is not None and kind in FLOATS else kind
 
 
-class Arrays:
-    """Arrays by name; views of the same memory are aliases."""
-
-    leads = True
-
-    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], dtype: str | None) -> None:
-        self._arrays = arrays
-        seen: dict[tuple[Any, ...], str] = {}
-        tensors = []
-        for name, array in arrays.items():
-            memory = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
-            alias = seen.setdefault(memory, name) if array.size else name
-            kind = travels_as(kind_of(array.dtype.name), dtype)
-            tensors.append((name, kind, array.shape, "" if alias == name else alias))
-        self.layout = Layout(tensors)
-
-    def read(self) -> State:
-        """A copy of all elements."""
-        state = self.layout.empty()
-        for tensor in self.layout.own:
-            array = np.ascontiguousarray(self._arrays[tensor.name])
-            state[tensor.width][tensor.place] = _cast(array, tensor.kind)
-        return state
-
-    def write(self, state: State, tensors: list[Tensor]) -> None:
-        """Into the arrays' own memory."""
-        for tensor in tensors:
-            array = self._arrays[tensor.name]
-            bits = state[tensor.width][tensor.place]
-            array[...] = _uncast(bits, tensor.kind, array.dtype).reshape(tensor.shape)
+def require_equal(tensor: Tensor, wanted: Bits, found: Bits, what: str) -> None:
+    """Raise OtherLayout where a tensor, read back, is not what was installed."""
+    if not same_values(tensor, wanted, found):
+        raise OtherLayout(f"{tensor} holds other values after it was installed: {what}")
 
 
-class Adopted(NamedTuple):
-    """Which version a file holds; its ``line`` is the publisher's run, ``when`` as frames have it."""
-
-    line: int
-    version: int
-    when: int
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """A tensor of a file, and the bytes it is at."""
-
-    name: str
-    kind: str
-    shape: tuple[int, ...]
-    place: slice
+def same_values(tensor: Tensor, one: Bits, other: Bits) -> bool:
+    """Whether all elements are equal; a NaN is equal to any NaN, because casts keep no more of it."""
+    differ = one != other
+    if not differ.any():
+        return True
+    return tensor.kind in FLOATS and bool(_nan(tensor.kind, one[differ], other[differ]).all())
 
 
-class SafetensorsFile:
-    """A file of safetensors; what is adopted replaces it in one step."""
-
-    leads = True
-
-    def __init__(self, path: Path, dtype: str | None) -> None:
-        self._path = path
-        stored, self.adopted = _stored(path)
-        """What it was replaced by last: a player that was killed goes on from there."""
-        self.layout = Layout([(s.name, travels_as(s.kind, dtype), s.shape, "") for s in stored])
-
-    def read(self) -> State:
-        """What the file holds now. Raises OtherLayout when it holds another model."""
-        state = self.layout.empty()
-        found = {stored.name: stored for stored in _stored(self._path)[0]}
-        data = np.memmap(self._path, np.uint8, "r")
-        for tensor in self.layout.own:
-            stored = found.get(tensor.name)
-            if stored is None or stored.shape != tensor.shape:
-                raise OtherLayout(f"{self._path}: {tensor.name} has changed; publish one layout only")
-            raw = data[stored.place].view(_type_of(stored.kind))
-            state[tensor.width][tensor.place] = _cast(raw, tensor.kind)
-        return state
-
-    def write(self, state: State, tensors: list[Tensor]) -> None:
-        """The whole file, under its name when it is complete."""
-        head: dict[str, Any] = {"__metadata__": {_ADOPTED: json.dumps(self.adopted)}} if self.adopted else {}
-        end = 0
-        for tensor in self.layout.own:
-            begin, end = end, end + tensor.count * tensor.width
-            head[tensor.name] = {"dtype": tensor.kind, "shape": tensor.shape, "data_offsets": [begin, end]}
-        text = json.dumps(head).encode()
-        text += b" " * (-len(text) % 8)
-        whole = self._path.with_name(self._path.name + ".new")
-        with whole.open("wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for tensor in self.layout.own:
-                file.write(state[tensor.width][tensor.place].tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        whole.replace(self._path)
-
-
-def _stored(path: Path) -> tuple[list[_Stored], Adopted | None]:
-    """The tensors of a file, and what was adopted into it. Raises OtherLayout."""
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            head = json.loads(file.read(min(size, 1 << 28)))
-        adopted = head.pop("__metadata__", {}).get(_ADOPTED)
-        tensors = []
-        for name, one in head.items():
-            start, stop = (8 + size + offset for offset in one["data_offsets"])
-            tensors.append(_Stored(name, one["dtype"], tuple(one["shape"]), slice(start, stop)))
-        return tensors, Adopted(*map(int, json.loads(adopted))) if adopted else None
-    except OSError as error:
-        raise OtherLayout(f"{path}: {error.strerror}; give a safetensors file") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise OtherLayout(f"{path} is not a safetensors file") from None
-
-
-def _type_of(kind: str) -> np.dtype[Any]:
-    """What numpy holds elements of this type as: as bits where it has no such type."""
-    if kind in ("F64", "F32", "F16"):
-        return np.dtype(f"<f{width_of(kind)}")
-    return unsigned(width_of(kind))
-
-
-def _cast(array: npt.NDArray[Any], kind: str) -> Bits:
-    """An array's elements as bits of the type that they travel as, rounded to nearest even."""
-    own, wanted = array.reshape(-1), unsigned(width_of(kind))
-    if own.dtype.kind != "f" or own.dtype == _type_of(kind):
-        return own.view(wanted)
-    if kind != "BF16":
-        return own.astype(_type_of(kind)).view(wanted)
-    bits = own.astype("<f4").view("<u4")
-    nan = (bits & 0x7FFFFFFF) > 0x7F800000
-    rounded = (bits + (0x7FFF + (bits >> 16 & 1))) >> 16
-    return np.where(nan, bits >> 16 | 0x40, rounded).astype(wanted)
-
-
-def _uncast(bits: Bits, kind: str, to: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The reverse, which is exact into a type that is as wide."""
-    if kind == "BF16" and to.kind == "f":
-        return (bits.astype("<u4") << 16).view("<f4").astype(to)
-    if to.kind == "f" and _type_of(kind) != to:
-        return bits.view(_type_of(kind)).astype(to)
-    return bits.view(to)
+def _nan(kind: str, *bits: Bits) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Where all of these are NaN."""
+    exponent, width = {"F64": 11, "F32": 8, "F16": 5, "BF16": 8}[kind], 8 * width_of(kind)
+    infinite = ((1 << exponent) - 1) << (width - 1 - exponent)
+    magnitude = unsigned(width // 8).type((1 << (width - 1)) - 1)
+    every = np.ones(len(bits[0]), np.bool_)
+    for one in bits:
+        every &= (one & magnitude) > infinite
+    return every

@@ -101,7 +101,7 @@ class Fan:
         address = player_address(len(self.players))
         self.engine.members.append(address)
         model = {name: np.zeros_like(array) for name, array in self.model.items()}
-        where = f"{PUBLISHER[0]}:{PUBLISHER[1]}"
+        where = options.pop("publisher", f"{PUBLISHER[0]}:{PUBLISHER[1]}")
         self.players.append(Subscriber(where, model, port=self.network.port(address), **options))
         self.models.append(model)
         return self.players[-1]

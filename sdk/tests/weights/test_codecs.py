@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from olaf.transport.wire import Codec
 from olaf.weights import codecs
-from olaf.weights.codecs import BadFrame, Bits, Part
-from olaf.weights.digest import Digest
+from olaf.weights.codecs import BadFrame, Bits, Digest, Part
 
 ROOM = 300
 

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,15 +237,134 @@ def test_adopt_raises_where_the_newest_is_too_far_ahead() -> None:
     assert player.lag == 0
 
 
-def test_adopt_raises_where_the_publisher_is_silent() -> None:
+@pytest.mark.parametrize("versions", [0, 1])
+def test_adopt_raises_where_the_publisher_is_silent(versions: int, caplog: pytest.LogCaptureFixture) -> None:
     fan = Fan(0)
     player = fan.join(max_lag=2)
-    fan.publish()
-    fan.settle()
+    for _ in range(versions):
+        fan.publish()
+        fan.settle()
     fan.engine.down = {player_address(0)}
-    fan.run(11.0)
+    fan.run(4.0)
+    assert "nothing came from 10.0.0.254:20300 for " in caplog.text
+    assert player.adopt() is None
+    fan.run(7.0)
     with pytest.raises(TooStale, match="nothing came from"):
         player.adopt()
+
+
+@pytest.mark.parametrize(
+    ("publisher", "player", "cause"),
+    [
+        ({"key": "aa"}, {"key": "bb"}, "have the same key"),
+        ({"key": "aa"}, {}, "have the same key"),
+        ({}, {"key": "bb"}, "have the same key"),
+        ({"epoch": 3}, {}, "its frames are of epoch 3, this player's is 0"),
+        ({}, {"publisher": "10.0.0.9:20300"}, "frames come from 10.0.0.254:20300"),
+    ],
+)
+def test_both_ends_say_why_a_player_hears_nothing(
+    publisher: dict[str, Any], player: dict[str, Any], cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fan = Fan(0)
+    fan.publisher.close()
+    fan.publisher = fan.publish_with(**publisher)
+    if "publisher" in player:  # another player has the right address, and the engine copies to both
+        fan.join()
+    one = fan.join(max_lag=2, **player)
+    fan.publish()
+    fan.run(12.0)
+    assert cause in caplog.text
+    if "key" in cause:
+        assert "has another MAC; give it and the publisher the same key" in caplog.text
+        assert "no player has been heard in 5 s" in caplog.text
+    with pytest.raises(TooStale, match="nothing is installed and nothing came from"):
+        one.adopt()
+
+
+@pytest.mark.parametrize("rate", [20_000, 1e9])
+def test_max_lag_bounds_what_is_played_however_fast_versions_are_published(rate: float) -> None:
+    fan = Fan(0, values=200_000, mtu=600)
+    fan.publisher.close()
+    fan.publisher = fan.publish_with(rate=rate)
+    player = fan.join(max_lag=2)
+    fan.publish()
+    fan.settle(60.0)
+    played = refused = 0
+    for number in range(120):
+        fan.publish()
+        fan.run(0.1 if number % 3 else 0.3)
+        try:
+            player.adopt()
+        except TooStale:
+            refused += 1
+        else:
+            played += 1
+            assert fan.publisher.version - player.version <= 2
+            assert player.lag == fan.publisher.version - player.version
+    assert refused if rate < 1e6 else played == 120
+
+
+def test_a_publisher_that_returns_with_other_weights_of_the_same_number_is_adopted() -> None:
+    fan = Fan(2)
+    for _ in range(5):
+        fan.publish()
+    fan.settle()
+    line = fan.publisher.line
+    fan.publisher.close()
+    fan.publisher = fan.publish_with(version=4)  # within the same second
+    assert fan.publisher.line != line
+    assert fan.publish() == 5
+    fan.run(0.5)
+    with pytest.raises(TooStale, match="version 5 of an earlier run is installed and version 5 is published"):
+        fan.players[0]._max_lag = 2
+        fan.players[0]._inbox.have, have = 0, fan.players[0]._inbox.have
+        fan.players[0].adopt()
+    fan.players[0]._inbox.have = have
+    assert not fan.players[0].await_version(5, 0.0, line)
+    assert fan.players[0].await_version(5, 0.0, fan.publisher.line)
+    fan.settle()
+    assert [fan.adopt(number) for number in range(2)] == [None, None]
+    assert all(sha(model) == fan.digests[5] for model in fan.models)
+    fan.run(2.0)
+    assert [player["adopted"] for player in fan.publisher.players] == [5, 5]
+
+
+def test_two_runs_of_one_line_are_told_apart_by_their_digests() -> None:
+    fan = Fan(1)
+    for _ in range(3):
+        fan.publish()
+    fan.settle()
+    line = fan.publisher.line
+    fan.publisher.close()
+    fan.run(1.0)
+    fan.publisher = fan.publish_with(version=2)
+    fan.publisher.line = line  # as after a clock was set back
+    fan.publish()
+    fan.run(3.0)
+    assert fan.adopt(0) == 3
+    assert sha(fan.models[0]) == fan.digests[3]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [({"rate": 0}, "rate is 0"), ({"rate": float("nan")}, "rate is nan"), ({"mtu": 10}, "mtu is 10; give"),
+     ({"version": -1}, "version is -1"), ({"epoch": 16}, "epoch is 16"), ({"max_lag": -1}, "max_lag is -1")],
+)  # fmt: skip
+def test_arguments_that_nothing_can_be_done_with_are_refused(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        Publisher("10.0.0.1", {"w": np.zeros(3)}, **options)
+
+
+def test_calls_after_close_are_refused() -> None:
+    fan = Fan(1)
+    for end in (fan.publisher, fan.players[0]):
+        end.close()
+        end.close()
+    with pytest.raises(RuntimeError, match="publisher is closed"):
+        fan.publisher.publish()
+    with pytest.raises(RuntimeError, match="player is closed"):
+        fan.players[0].adopt()
 
 
 def test_outside_changes_of_the_model_are_undone() -> None:
