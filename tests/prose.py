@@ -40,6 +40,9 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
                         yield each.lineno, text
         if isinstance(node, ast.keyword) and node.arg in _WORDS and isinstance(node.value, ast.Constant):
             yield node.value.lineno, str(node.value.value)
+        match node:
+            case ast.Call(func=ast.Name(id="option"), args=[_, ast.Constant(value=str(text)), *_]):
+                yield node.lineno, text
 
 
 def prose_faults(paths: Iterable[Path]) -> list[str]:

@@ -1,19 +1,23 @@
 """A deployment in a state folder of its own, for the length of a ``with`` block."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from olafctl.control import devices, shards
+from olafctl.control.deploy import deploy, find
 from olafctl.control.desired import desired
+from olafctl.control.destroy import destroy
+from olafctl.control.hosts.deployed import namespace_of
 from olafctl.control.locks import locked
-from olafctl.control.store import clear
+from olafctl.control.store import Store, clear, folder_of
 from olafctl.targets import registry
 from olafctl.targets.interface import Progress, Running, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 from olafswitch import paths
+from olafswitch.errors import OlafError, Problem
 
 
 @contextmanager
@@ -39,3 +43,28 @@ def deployed(testbed: Testbed, progress: Progress) -> Iterator[Running]:
         finally:
             target.stop(folder)
             clear(folder)
+
+
+@contextmanager
+def using_hosts(
+    testbed: Testbed, progress: Progress, with_hosts: bool = True
+) -> Iterator[tuple[Testbed, Running, Mapping[str, str | None]]]:
+    """Deploy ``testbed`` as ``olafctl deploy`` does; give it, what runs, and its hosts' namespaces by name.
+
+    Raises OlafError.
+    """
+    store = Store(folder_of(testbed.name))
+    try:
+        deploy(testbed, progress, with_hosts=with_hosts)
+        found, running = find(store)
+        if running is None:
+            raise OlafError(Problem("does not run", testbed.name))
+        hosts = [worker for cluster in found.clusters for worker in cluster.workers]
+        namespaces = {
+            host.name: namespace_of(store.folder, host.name)
+            for host in [*hosts, *found.parameter_servers]
+            if with_hosts
+        }
+        yield found, running, namespaces
+    finally:
+        destroy(store)

@@ -5,13 +5,11 @@ from dataclasses import asdict
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.testbed import limits
 from olafctl.wire.geometry import SLOTS
-from olafswitch.console.output import json_option, print_json, table
+from olaflab.verb import Report, Table, option, verb
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
@@ -22,41 +20,21 @@ _LITTLE = 0.05
 """Below this share a difference of ages does not count as a gain."""
 
 
-@click.command()
-@click.option("--values", type=click.IntRange(1), required=True, help="Length of the model.")
-@click.option("--interval", metavar="TIME", required=True, help="Between two updates of a worker: 20ms.")
-@click.option("--workers", type=click.IntRange(1), required=True, help="Of each cluster.")
-@click.option("--rate", metavar="RATE", required=True, help="Of the link to the parameter server: 10Mb/s.")
-@click.option("--clusters", type=click.IntRange(1, 1024), default=1, show_default=True, help="In all.")
-@click.option("--slots", type=click.IntRange(SLOTS.least, SLOTS.greatest), default=SLOTS.default,
-              show_default=True, help="Of the engine's queue.")  # fmt: skip
-@click.option("--jitter", type=click.FloatRange(0, 1), default=0.1, show_default=True,
-              help="Share of the interval by which an update may be late.")  # fmt: skip
-@click.option("--mtu", type=click.IntRange(68, 65535), default=1500, show_default=True, help="Bytes.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="The first one, of phases and jitter.",
-)
-@click.option(
-    "--seeds", type=click.IntRange(1, 1000), default=20, show_default=True, help="Runs of each queue."
-)
-@json_option("Print JSON; ages in ns, null where there is none.")
+@verb("Print JSON; ages in ns, null where there is none.")
 def command(
-    values: int,
-    interval: str,
-    workers: int,
-    rate: str,
-    clusters: int,
-    slots: int,
-    jitter: float,
-    mtu: int,
-    seed: int,
-    seeds: int,
-    as_json: bool,
-) -> None:
+    values: int = option(..., "Length of the model.", least=1),
+    interval: str = option(..., "Time between two updates of a worker: 20ms.", metavar="TIME"),
+    workers: int = option(..., "Workers of each cluster.", least=1),
+    rate: str = option(..., "Rate of the link to the parameter server: 10Mb/s.", metavar="RATE"),
+    clusters: int = option(1, "Clusters in all.", least=1, most=1024),
+    slots: int = option(
+        SLOTS.default, "Slots of the engine's queue.", least=SLOTS.least, most=SLOTS.greatest
+    ),
+    jitter: float = option(0.1, "Share of the interval by which an update may be late.", least=0, most=1),
+    mtu: int = option(1500, "Bytes of a packet.", least=68, most=65535),
+    seed: int = option(0, "First random seed of phases and jitter.", least=0),
+    seeds: int = option(20, "Runs of each queue.", least=1, most=1000),
+) -> Report:
     """Predict what a training job would gain from Olaf.
 
     Loss, Age-of-Model and delivery of FIFO, Olaf, and Olaf with transmission control (OLAF §5), in the
@@ -72,48 +50,29 @@ def command(
     speed = numbers.read("--rate", rate, quantities.rate(1, limits.MAX_RATE))
     if speed is None:
         raise BadInput(Problem("a link without a limit is never congested", "--rate", "give its rate"))
-    job = Job(
-        values,
-        numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST)),
-        workers,
-        clusters,
-        speed,
-        slots,
-        jitter,
-        mtu,
-    )
+    time = numbers.read("--interval", interval, quantities.duration(1, numbers.LONGEST))
+    job = Job(values, time, workers, clusters, speed, slots, jitter, mtu)
     found = gain(job, range(seed, seed + seeds))
-    if as_json:
-        print_json(
-            {
-                "offered_rate": job.offered,
-                "segments": job.segments,
-                "seeds": seeds,
-                "congested": found.congested,
-                "younger": _finite(asdict(found.younger)),
-                "outcomes": [_finite(asdict(outcome)) for outcome in found.outcomes.values()],
-            }
-        )
-        return
-    load = job.offered / job.rate
-    click.echo(
+    document = {
+        "offered_rate": job.offered,
+        "segments": job.segments,
+        "seeds": seeds,
+        "congested": found.congested,
+        "younger": _finite(asdict(found.younger)),
+        "outcomes": [_finite(asdict(outcome)) for outcome in found.outcomes.values()],
+    }
+    text = (
         f"an update is {job.segments} frames of {job.frame_bytes} bytes; the workers offer "
-        f"{job.offered / 1e6:.6g} Mb/s, {load:.3g} times the link"
+        f"{job.offered / 1e6:.6g} Mb/s, {job.offered / job.rate:.3g} times the link"
     )
     rows = [
-        (
-            outcome.way,
-            _shown(outcome.lost, "{:.1%}"),
-            f"{outcome.held.median:.1%}",
-            _shown(outcome.age, "{:.4g}", 1e6),
-            f"{outcome.updates.median:.4g}",
-            f"{outcome.frames.median:.4g}",
-        )
-        for outcome in found.outcomes.values()
-    ]
+        (each.way, _shown(each.lost, "{:.1%}"), f"{each.held.median:.1%}", _shown(each.age, "{:.4g}", 1e6),
+         f"{each.updates.median:.4g}", f"{each.frames.median:.4g}")
+        for each in found.outcomes.values()
+    ]  # fmt: skip
     heads = ["queue", "lost", "held back", "AoM ms", "updates/s delivered", "frames/s"]
-    table(f"predicted; the median of {seeds} seed{'s' * (seeds != 1)} (lowest … highest)", heads, rows)
-    click.echo(f"\n{_verdict(found, job)}")
+    title = f"predicted; the median of {seeds} seed{'s' * (seeds != 1)} (lowest … highest)"
+    return Report(document, [text, Table(title, heads, rows), f"\n{_verdict(found, job)}"])
 
 
 def _shown(spread: "Spread", form: str, unit: float = 1.0) -> str:

@@ -1,59 +1,30 @@
-"""``olaflab record``: train for real, and keep what the workers sent."""
+"""``olaflab record``: train for real, and write what the workers sent."""
 
 from pathlib import Path
 from statistics import fmean
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, show
+from olaflab.verb import FILE, Report, option, verb
+from olafswitch.console.output import log_progress
 from olafswitch.errors import importing
 
 
-@click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="The trace to write.",
-)
-@click.option(
-    "--clusters",
-    type=click.IntRange(1, 1000),
-    default=9,
-    show_default=True,
-    help="Each trains its own policy.",
-)
-@click.option(
-    "--cluster-size",
-    type=click.IntRange(1, 1000),
-    default=3,
-    show_default=True,
-    help="Workers of a cluster, on machines of one speed.",
-)
-@click.option(
-    "--updates", type=click.IntRange(1, 60_000), default=500, show_default=True, help="Of each worker."
-)
-@click.option(
-    "--hidden",
-    type=click.IntRange(1, 4096),
-    default=40,
-    show_default=True,
-    help="Units of each of the network's two layers; 40 fit one jumbo frame, more travel in segments.",
-)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
-@click.option("--force", is_flag=True, help="Overwrite a trace that exists.")
-@json_option("Print the trace's size and header as JSON.")
+@verb("Print the trace's size and header as JSON.")
 def command(
-    output: Path,
-    clusters: int,
-    cluster_size: int,
-    updates: int,
-    hidden: int,
-    seed: int,
-    force: bool,
-    as_json: bool,
-) -> None:
+    output: Path = option(..., "Trace to write.", "-o", "--output", type=FILE),
+    clusters: int = option(9, "Clusters; each trains its own policy.", least=1, most=1000),
+    cluster_size: int = option(3, "Workers of a cluster, on machines of one speed.", least=1, most=1000),
+    updates: int = option(500, "Updates of each worker.", least=1, most=60_000),
+    hidden: int = option(
+        40,
+        "Units of each of the network's two layers; 40 fit one jumbo frame, more travel in segments.",
+        least=1,
+        most=4096,
+    ),
+    seed: int = option(1, "Random seed.", least=0),
+    force: bool = option(False, "Overwrite a trace that exists."),
+) -> Report:
     """Record asynchronous PPO on LunarLander-v3 as a trace.
 
     Each cluster is a training of its own. 27 workers with 500 updates each take about ten minutes on one
@@ -80,5 +51,5 @@ def command(
     size = output.stat().st_size
     shape = {"workers": trace.workers, "updates": trace.updates, "values": trace.values}
     sizes = f"{trace.workers} workers × {updates} updates of {trace.values} values, {size / 1e6:.2f} MB"
-    written = {"trace": str(output), "bytes": size, **shape, "header": trace.header}
-    show(written, f"wrote {output}: {sizes}", as_json)
+    document = {"trace": str(output), "bytes": size, **shape, "header": trace.header}
+    return Report(document, [f"wrote {output}: {sizes}"])

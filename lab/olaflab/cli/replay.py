@@ -8,63 +8,36 @@ import click
 from olafctl import quantities
 from olafctl.plotting import file_format
 from olafctl.testbed import limits
-from olafswitch.console.output import json_option, log_progress, print_json
-from olafswitch.errors import BadInput, OlafError, Problem
+from olaflab.verb import FILE, Report, argument, option, verb
+from olafswitch.console.output import log_progress
+from olafswitch.errors import BadInput, Problem
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
-
-@click.command()
-@click.argument("trace_path", metavar="TRACE", type=_FILE)
-@click.option(
-    "--testbed", metavar="NAME|YAML", help="The deployment; may be left out when there is only one."
-)
-@click.option("--mode", type=click.Choice(["olaf", "fifo"]), help="Override the testbed's queue mode.")
-@click.option("--rate", metavar="RATE", help="Override the output rate: 40G, 2.5G, off.")
-@click.option(
-    "--offered", metavar="RATE", default="60G", show_default=True, help="Mean rate of all updates together."
-)
-@click.option(
-    "--link", metavar="RATE", default="100G", show_default=True, help="The workers' link: the most offered."
-)
-@click.option(
-    "--frame-bytes", type=int, default=256, show_default=True, help="Gradients are cut to fit; 64 + 4·n."
-)
-@click.option(
-    "--whole",
-    is_flag=True,
-    help="Send the testbed's whole models instead, in segments of a slot's size.",
-)
-@click.option(
-    "--at-once",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Only N clusters train at a time: the next begins when one has sent its last update.",
-)
-@click.option(
-    "--order",
-    type=click.IntRange(0),
-    metavar="SEED",
-    help="With --at-once: deal the order in which clusters begin. Left out: the testbed's.",
-)
-@click.option("--updates", type=click.IntRange(1), help="Only the first N updates of each worker.")
-@click.option("--plot", metavar="FILE", type=_FILE, help="Save Age-of-Model over time: .png, .svg or .pdf.")
-@json_option("Print JSON; ages in ns, rates in bit/s.")
+@verb("Print JSON; ages in ns, rates in bit/s.")
 def command(
-    trace_path: Path,
-    testbed: str | None,
-    mode: str | None,
-    rate: str | None,
-    offered: str,
-    link: str,
-    frame_bytes: int,
-    whole: bool,
-    at_once: int | None,
-    order: int | None,
-    updates: int | None,
-    plot: Path | None,
-    as_json: bool,
-) -> None:
+    trace_path: Path = argument(..., metavar="TRACE", type=FILE),
+    testbed: str | None = option(
+        None, "Deployment; may be left out when there is only one.", metavar="NAME|YAML"
+    ),
+    mode: str | None = option(None, "Queue mode, instead of the testbed's.", choices=["olaf", "fifo"]),
+    rate: str | None = option(None, "Output rate, instead of the testbed's: 40G, 2.5G, off.", metavar="RATE"),
+    offered: str = option("60G", "Mean rate of all updates together.", metavar="RATE"),
+    link: str = option("100G", "Rate of the workers' link: the most offered.", metavar="RATE"),
+    frame_bytes: int = option(256, "Bytes of a frame; gradients are cut to fit; 64 + 4·n."),
+    whole: bool = option(False, "Send the testbed's whole models instead, in segments of a slot's size."),
+    at_once: int | None = option(
+        None, "Only N clusters train at a time: the next begins when one has sent its last update.",
+        least=1, metavar="N",
+    ),
+    order: int | None = option(
+        None, "With --at-once: deal the order in which clusters begin. Left out: the testbed's.",
+        least=0, metavar="SEED",
+    ),
+    updates: int | None = option(None, "Only the first N updates of each worker.", least=1),
+    plot: Path | None = option(
+        None, "File for a picture of Age-of-Model over time: .png, .svg or .pdf.", metavar="FILE", type=FILE
+    ),
+) -> Report:  # fmt: skip
     """Replay a recorded training through a deployed twin.
 
     In virtual time. Its workers are those of the clusters of mode olaf and fifo. The engine's settings are
@@ -109,13 +82,10 @@ def command(
         from olaflab.training.replay import plot as plots
 
         plots.ages([outcome], deployed, plan, load, plot)
-    if as_json:
-        print_json({"trace": trace.header, **report.as_json(setting, figures)})
-    else:
-        click.echo(report.source_text(trace, plan, len(clusters_of(deployed)), load))
-        click.echo(report.table(setting, figures))
-    if figures.violations:
-        raise OlafError(*(Problem(violation, "conservation") for violation in figures.violations))
+    document = {"trace": trace.header, **report.as_json(setting, figures)}
+    text = report.source_text(trace, plan, len(clusters_of(deployed)), load)
+    problems = [Problem(violation, "conservation") for violation in figures.violations]
+    return Report(document, [text, report.table(setting, figures)], problems)
 
 
 def _rate(option: str, text: str) -> int | None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olafctl.cli.numbers import finite
 from olafctl.targets.interface import of_root
-from olafswitch.console.output import json_option, print_json
+from olaflab.verb import FOLDER, argument, option, verb
+from olafswitch.console.output import print_json
 from olafswitch.errors import BadInput, OlafError, Problem, importing
 
 if TYPE_CHECKING:
@@ -35,129 +35,65 @@ _RAY = "pip install './lab[ray]'"
 _ENGINE = ("in_updates", "merged", "replaced_worker", "dropped_full", "out_updates")
 
 
-@click.command()
-@click.argument("testbed", required=False)
-@click.option("--virtual", is_flag=True, help="In virtual time: exact to the cycle, repeats with its seed.")
-@click.option("--updates", type=click.IntRange(1), default=100, show_default=True, help="Of each worker.")
-@click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Behind each update.")
-@click.option(
-    "--step-cost",
-    type=click.FloatRange(0),
-    callback=finite,
-    help="Seconds a worker takes for one environment step: in virtual time exactly, in wall time at least.  "
-    "[default: 0.001 with --virtual, else 0]",
-)
-@click.option(
-    "--policy",
-    type=click.Choice(_POLICIES),
-    default="olaf",
-    show_default=True,
-    help="When an update moves the weights (docs/training.md).",
-)
-@click.option(
-    "--delta-t",
-    type=click.FloatRange(0, min_open=True),
-    callback=finite,
-    default=0.4,
-    show_default=True,
-    help="Transmission control: feedback older than so many seconds is obsolete.",
-)
-@click.option(
-    "--v",
-    type=click.FloatRange(0),
-    callback=finite,
-    help="Transmission control: v in 1/s.  [default: Δ_T's number]",
-)
-@click.option("--no-control", is_flag=True, help="Without transmission control: every update is sent.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is random.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the training in wall time.  [default: training-TESTBED]",
-)
-@click.option("--resume", is_flag=True, help="Go on with the training in that folder.")
-@click.option(
-    "--report",
-    type=click.FloatRange(0, min_open=True),
-    callback=finite,
-    default=5.0,
-    show_default=True,
-    help="Seconds between two lines of progress in wall time.",
-)
-@click.option(
-    "--ray",
-    metavar="ADDRESS",
-    help="Run the workers as tasks of this Ray cluster, each on the node that has its address; with --actors "
-    "the workers stay here, and their actors play there.",
-)
-@click.option(
-    "--actors",
-    metavar="N|A..B",
-    help="Every worker is a head with so many actors, each a process that sleeps while its worker learns; of "
-    "A to B as many as the gradient's noise asks for (docs/training.md).",
-)
-@click.option("--block", type=click.IntRange(2, 65536), default=128, show_default=True,
-              help="Steps that an actor plays for an update.")  # fmt: skip
-@click.option("--grow", type=click.IntRange(1), metavar="UPDATES",
-              help="Instead of by the noise, from A to B by one after so many updates.")  # fmt: skip
-@click.option(
-    "--learners",
-    metavar="N|auto",
-    help="Of heads, so many learn at a time, or with auto as many as the network carries; each has 4 actors "
-    "without --actors.  [default: all]",
-)
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), callback=finite,
-              help="After which no update begins, in virtual or wall time.")  # fmt: skip
-@click.option(
-    "--price",
-    type=click.FloatRange(0),
-    callback=finite,
-    default=0.765,
-    show_default=True,
-    help="$ of an hour of a learner, such as a machine's divided by the learners that fit.",
-)
-@click.option(
-    "--cold-cost",
-    type=click.FloatRange(0),
-    callback=finite,
-    default=2.0,
-    show_default=True,
-    help="With --virtual, seconds to start a learner; in wall time it has started with its worker.",
-)
-@click.option("--keep-alive", type=click.FloatRange(0), callback=finite, default=600.0, show_default=True,
-              help="With --virtual, seconds without rows after which a learner ends.")  # fmt: skip
-@click.option("--learn-cost", type=click.FloatRange(0), callback=finite, default=0.0001, show_default=True,
-              help="With --virtual and --actors: seconds for learning from one step.")  # fmt: skip
-@click.option("--start-cost", type=click.FloatRange(0), callback=finite, default=0.0, show_default=True,
-              help="With --virtual and --actors: seconds to wake an actor.")  # fmt: skip
-@json_option("Print the figures and every update's reward as JSON.")
+@verb("Print the figures and every update's reward as JSON.")
 def command(
-    testbed: str | None,
-    virtual: bool,
-    updates: int,
-    episodes: int,
-    step_cost: float | None,
-    policy: str,
-    delta_t: float,
-    v: float | None,
-    no_control: bool,
-    seed: int,
-    out: Path | None,
-    resume: bool,
-    report: float,
-    ray: str | None,
-    actors: str | None,
-    block: int,
-    grow: int | None,
-    learners: str | None,
-    seconds: float | None,
-    price: float,
-    cold_cost: float,
-    keep_alive: float,
-    learn_cost: float,
-    start_cost: float,
     as_json: bool,
-) -> None:
+    testbed: str | None = argument(None),
+    virtual: bool = option(False, "In virtual time: exact to the cycle, repeats with its seed."),
+    updates: int = option(100, "Updates of each worker.", least=1),
+    episodes: int = option(1, "Episodes behind each update.", least=1),
+    step_cost: float | None = option(
+        None, "Seconds a worker takes for one environment step: in virtual time exactly, in wall time at"
+        " least.  [default: 0.001 with --virtual, else 0]", least=0,
+    ),
+    policy: str = option(
+        "olaf", "Rule by which an update moves the weights (docs/training.md).", choices=_POLICIES
+    ),
+    delta_t: float = option(
+        0.4, "Transmission control: age in seconds at which feedback is obsolete.", least=0, above=True
+    ),
+    v: float | None = option(None, "Transmission control: v in 1/s.  [default: Δ_T's number]", least=0),
+    no_control: bool = option(False, "Without transmission control: every update is sent."),
+    seed: int = option(1, "Random seed.", least=0),
+    out: Path | None = option(
+        None, "Folder of the training in wall time.  [default: training-TESTBED]", type=FOLDER
+    ),
+    resume: bool = option(False, "Go on with the training in that folder."),
+    report: float = option(5.0, "Seconds between two lines of progress in wall time.", least=0, above=True),
+    ray: str | None = option(
+        None, "Ray cluster that runs the workers as tasks, each on the node that has its address; with"
+        " --actors the workers stay here, and their actors play there.", metavar="ADDRESS",
+    ),
+    actors: str | None = option(
+        None, "Actors of every worker, which is then their head: each is a process that sleeps while its"
+        " worker learns; of A to B as many as the gradient's noise asks for (docs/training.md).",
+        metavar="N|A..B",
+    ),
+    block: int = option(128, "Steps that an actor plays for an update.", least=2, most=65536),
+    grow: int | None = option(
+        None, "Instead of by the noise, from A to B by one after so many updates.", least=1, metavar="UPDATES"
+    ),
+    learners: str | None = option(
+        None, "Heads that learn at a time, or with auto as many as the network carries; each has 4 actors"
+        " without --actors.  [default: all]", metavar="N|auto",
+    ),
+    seconds: float | None = option(
+        None, "Seconds after which no update begins, in virtual or wall time.", least=0, above=True
+    ),
+    price: float = option(
+        0.765, "$ of an hour of a learner, such as a machine's divided by the learners that fit.", least=0
+    ),
+    cold_cost: float = option(
+        2.0, "With --virtual, seconds to start a learner; in wall time it starts with its worker.", least=0
+    ),
+    keep_alive: float = option(
+        600.0, "With --virtual, seconds without rows after which a learner ends.", least=0
+    ),
+    learn_cost: float = option(
+        0.0001, "With --virtual and --actors: seconds for learning from one step.", least=0
+    ),
+    start_cost: float = option(0.0, "With --virtual and --actors: seconds to wake an actor.", least=0),
+) -> None:  # fmt: skip
     """Train LunarLander-v3 through the deployed TESTBED.
 
     Each cluster that is not of an iswitch mode trains a policy of its own. In wall time every worker is a

@@ -8,11 +8,11 @@ import psutil
 
 from olafctl.network import ip
 from olafctl.network.interfaces import cables_of
+from olafctl.targets import processes
 from olafctl.targets.bmv2.wiring import FIRST_FRONT, FROM_FIRST, SECOND_FRONT, TO_SECOND, cables
 from olafctl.targets.deployment import required
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
-from olaflab.pipeline.twin import engine_processes
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
 
@@ -27,7 +27,7 @@ def unplug(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
     """
     state = running.logs()[0].parent
     namespace = cables_of(state)
-    for process in engine_processes(running):
+    for process in processes.of_engine(state):
         if _QUEUE_PROCESS in process.cmdline():
             process.kill()
             psutil.wait_procs([process])

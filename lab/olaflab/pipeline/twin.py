@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,16 @@ from olafctl.network import interfaces
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes
 from olafctl.targets.engine import load
-from olafctl.targets.interface import Running, TimedFrame, of_root
+from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
+from olaflab.pipeline import bare
 from olafswitch.errors import BadInput, Problem
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
+from olaftest.deployment import deployed
 from olaftest.frames import OlafFrame
 
 _KINDS = 64
@@ -170,6 +173,33 @@ def interleaved(runs: int, measures: Mapping[str, Callable[[float], Rate]], seco
         for name, measure in measures.items():
             done[name].append(measure(seconds))
     return Interleaved(done)
+
+
+def measure_targets(
+    stack: ExitStack,
+    testbed: Testbed,
+    running: Mapping[str, Running],
+    compare: str | None,
+    frames: Sequence[bytes],
+    runs: int,
+    seconds: float,
+    window: int,
+    progress: Progress,
+) -> Interleaved:
+    """Measure what runs, by name, over veths in turn; and ``compare``'s chain and its switches alone, which
+    ``stack`` ends. Raises OlafError."""
+    between = {name: (target, ends(target, testbed)) for name, target in running.items()}
+    if compare is not None:
+        other = replace(testbed, target=compare)
+        chain, alone = (stack.enter_context(deployed(other, progress)) for _ in range(2))
+        between[compare] = chain, ends(chain, other)
+        between[f"{compare} alone"] = alone, bare.unplug(alone, other)
+    progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(between)} in turn")
+    measures = {
+        name: partial(wall, target, places, frames, window=window)
+        for name, (target, places) in between.items()
+    }
+    return interleaved(runs, measures, seconds)
 
 
 def why_no_veth(running: Running) -> str | None:

@@ -1,16 +1,9 @@
 """``olaflab bench box``: OpenNIC's user box in simulation, its throughput, latency and random frames."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, print_json, show, table
-from olafswitch.errors import OlafError
-
-if TYPE_CHECKING:
-    from olaflab.opennic.performance import Latency, Throughput
+from olaflab.verb import Report, Table, option, verb
+from olafswitch.console.output import log_progress
 
 GOAL_BEATS_PER_CYCLE = 0.98
 PAPER_LATENCY_NS = 1152
@@ -22,11 +15,11 @@ JUMBO = 9036
 GOAL_LATENCY_NS = 960
 
 
-@click.command()
-@click.option("--frames", type=int, help="Instead: send so many random frames and account for each.")
-@click.option("--seed", default=1, show_default=True, help="Of the random frames.")
-@json_option("Print the figures as JSON.")
-def command(frames: int | None, seed: int, as_json: bool) -> None:
+@verb()
+def command(
+    frames: int | None = option(None, "Instead: number of random frames to send and account for."),
+    seed: int = option(1, "Random seed of the frames."),
+) -> Report:
     """Measure the OpenNIC user box at 250 MHz, in cycles.
 
     All of it is Verilog. Throughput of bypassing frames and of updates in one direction, and of both ports
@@ -37,19 +30,19 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
     Exit code 1 when a goal of the design is missed, or a frame is not accounted for.
     """
     if frames is not None:
-        _account(frames, seed, as_json)
-        return
+        return _account(frames, seed)
     from olafctl.wire.layouts import Kind
     from olaflab.opennic import performance
 
-    measured: list[tuple[str, Throughput]] = []
+    measured = []
     for size in SIZES:
-        for kind, what in ((Kind.BYPASS, "bypassing"), (Kind.UPDATE, "updates")):
+        for what, kind, inputs in (
+            ("bypassing", Kind.BYPASS, (0,)),
+            ("updates", Kind.UPDATE, (0,)),
+            ("both ports into one", Kind.BYPASS, (0, 1)),
+        ):
             log_progress(f"{size} B, {what}")
-            measured.append((f"{size} B, {what}", performance.throughput(size, kind)))
-        log_progress(f"{size} B, both ports into one")
-        both = performance.throughput(size, Kind.BYPASS, inputs=(0, 1))
-        measured.append((f"{size} B, both ports into one", both))
+            measured.append((f"{size} B, {what}", performance.throughput(size, kind, inputs=inputs)))
     copied = []
     for members in MEMBERS:
         log_progress(f"one ACK to {members} members")
@@ -67,26 +60,31 @@ def command(frames: int | None, seed: int, as_json: bool) -> None:
     ]
     if jumbo.last_ns > GOAL_LATENCY_NS:
         missed.append(f"{jumbo.last_ns:.0f} ns to the last beat out, goal {GOAL_LATENCY_NS}")
-    if as_json:
-        print_json(
-            {
-                "throughput": {what: one.beats_per_cycle for what, one in everything},
-                "latency_ns": {
-                    size: {"first": latency.first_ns, "last": latency.last_ns}
-                    for size, latency in latencies.items()
-                },
-                "stages_cycles": dict(jumbo.stages),
-                "paper_ns": PAPER_LATENCY_NS,
-                "missed": missed,
-            }
-        )
-    else:
-        _print(measured, copied, latencies)
-    if missed:
-        raise OlafError(*missed)
+    delays = {size: {"first": delay.first_ns, "last": delay.last_ns} for size, delay in latencies.items()}
+    beats = (ACK_BYTES + 63) // 64
+    document = {
+        "throughput": {what: one.beats_per_cycle for what, one in everything},
+        "latency_ns": delays,
+        "stages_cycles": dict(jumbo.stages),
+        "paper_ns": PAPER_LATENCY_NS,
+        "missed": missed,
+    }
+    tables = [
+        Table("throughput", ("", "beats/cycle", "Gb/s"),
+              [(what, f"{one.beats_per_cycle:.3f}", f"{one.bits_per_second / 1e9:.1f}")
+               for what, one in measured]),
+        Table(f"one ACK of {ACK_BYTES} bytes", ("members", "copies/cycle", "limit"),
+              [(to, f"{one.beats_per_cycle / beats:.4f}", f"{1 / beats:.4f}") for to, one in copied]),
+        Table(f"ns from the first beat in; the paper's {JUMBO} bytes are out after {PAPER_LATENCY_NS}",
+              ("bytes", "first beat out", "last"),
+              [(size, round(each["first"]), round(each["last"])) for size, each in delays.items()]),
+        Table(f"{JUMBO} bytes, to the first beat out", ("stage", "cycles", "ns"),
+              [(stage, cycles, cycles * 4) for stage, cycles in jumbo.stages.items()]),
+    ]  # fmt: skip
+    return Report(document, tables, missed)
 
 
-def _account(frames: int, seed: int, as_json: bool) -> None:
+def _account(frames: int, seed: int) -> Report:
     from olaflab.opennic.random_frames import account
 
     done = account(frames, seed, log_progress)
@@ -97,23 +95,4 @@ def _account(frames: int, seed: int, as_json: bool) -> None:
         f"{done.resets} resets, which cut {done.cut} frames; {done.lost_links} lost links; "
         f"entries written {done.rewritten} times in traffic"
     )
-    show(asdict(done), text, as_json)
-
-
-def _print(
-    measured: "Sequence[tuple[str, Throughput]]",
-    copied: "Sequence[tuple[int, Throughput]]",
-    latencies: "Mapping[int, Latency]",
-) -> None:
-    rates = [
-        (what, f"{one.beats_per_cycle:.3f}", f"{one.bits_per_second / 1e9:.1f}") for what, one in measured
-    ]
-    table("throughput", ("", "beats/cycle", "Gb/s"), rates)
-    beats = (ACK_BYTES + 63) // 64
-    copies = [(members, f"{one.beats_per_cycle / beats:.4f}", f"{1 / beats:.4f}") for members, one in copied]
-    table(f"one ACK of {ACK_BYTES} bytes", ("members", "copies/cycle", "limit"), copies)
-    delays = [(size, round(delay.first_ns), round(delay.last_ns)) for size, delay in latencies.items()]
-    title = f"ns from the first beat in; the paper's {JUMBO} bytes are out after {PAPER_LATENCY_NS}"
-    table(title, ("bytes", "first beat out", "last"), delays)
-    stages = [(stage, cycles, cycles * 4) for stage, cycles in latencies[JUMBO].stages.items()]
-    table(f"{JUMBO} bytes, to the first beat out", ("stage", "cycles", "ns"), stages)
+    return Report(asdict(done), [text])

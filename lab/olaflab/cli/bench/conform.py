@@ -6,45 +6,42 @@ from pathlib import Path
 
 import click
 
-from olafswitch.console.output import json_option, log_progress, print_json, table
+from olaflab.verb import EXISTING_FILE, FILE, Report, Table, option, verb
+from olafswitch.console.output import log_progress
 from olafswitch.errors import OlafError, Problem
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _LOSSES = (0.0, 0.001, 0.01, 0.05)
 _WORKERS, _SEGMENTS, _CHANCE = 4, 2, 0.05
-"""Of lossy rounds; a frame's chance to be lost, and to be doubled, of numbered sums."""
+"""Workers and segments of lossy rounds; the chance that a frame of numbered sums is lost, and doubled."""
 _ENGINES = {"one engine": 0, "two levels": 2}
-"""Engines below the root, by name."""
+"""Number of engines below the root, by name."""
 
 
-@click.command()
-@click.option("--frames", type=click.IntRange(1), default=200_000, show_default=True, help="In all.")
-@click.option(
-    "--per-seed", type=click.IntRange(1), default=2_000, show_default=True, help="Frames of one seed."
-)
-@click.option("--lossy", type=click.IntRange(1), metavar="N",
-              help="Instead: N rounds and N numbered contributions over links that lose frames.")  # fmt: skip
-@click.option("--shards", type=click.IntRange(1, 16), metavar="N",
-              help="Instead: N queues in C++ as shards of one, whose indices move between them.")  # fmt: skip
-@click.option("--resume", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Keep in FILE after each seed what is done, and go on from there.")  # fmt: skip
-@click.option("--programs", type=click.IntRange(1), metavar="N",
-              help="Instead: N random P4 programs, as Verilog and as C++.")  # fmt: skip
-@click.option("--program", "files", type=_FILE, multiple=True,
-              help="Instead: this v1model program, as Verilog and as C++. Repeat it.")  # fmt: skip
-@click.option("--each", type=click.IntRange(1), default=500, show_default=True, help="Frames of a program.")
-@json_option("Print how often each rule was met as JSON; else the figures of each run or program.")
+@verb("Print how often each rule was met as JSON; else the figures of each run or program.")
 def command(
-    frames: int,
-    per_seed: int,
-    lossy: int | None,
-    shards: int | None,
-    resume: Path | None,
-    programs: int | None,
-    files: tuple[Path, ...],
-    each: int,
-    as_json: bool,
-) -> None:
+    frames: int = option(200_000, "Number of frames in all.", least=1),
+    per_seed: int = option(2_000, "Number of frames of one seed.", least=1),
+    lossy: int | None = option(
+        None, "Instead: N rounds and N numbered contributions over links that lose frames.",
+        least=1, metavar="N",
+    ),
+    shards: int | None = option(
+        None, "Instead: N queues in C++ as shards of one, whose indices move between them.",
+        least=1, most=16, metavar="N",
+    ),
+    resume: Path | None = option(
+        None, "File that keeps what is done after each seed; an ended run goes on from there.",
+        type=FILE, metavar="FILE",
+    ),
+    programs: int | None = option(
+        None, "Instead: N random P4 programs, as Verilog and as C++.", least=1, metavar="N"
+    ),
+    files: tuple[Path, ...] = option(
+        (), "Instead: this v1model program, as Verilog and as C++. Repeat it.", "--program",
+        type=EXISTING_FILE,
+    ),
+    each: int = option(500, "Number of frames of a program.", least=1),
+) -> Report:  # fmt: skip
     """Compare the queue with its golden model, or P4 with C++.
 
     The queue, Verilated and in C++: every byte, status and counter of random frames and commands, with
@@ -62,11 +59,9 @@ def command(
     if resume is not None and (programs is not None or files or lossy is not None):
         raise click.UsageError("--resume is for --frames, with or without --shards")
     if programs is not None or files:
-        _programs(programs or 0, files, each, as_json)
-        return
+        return _compare_programs(programs or 0, files, each)
     if lossy is not None:
-        _over_lossy_links(lossy, as_json)
-        return
+        return _sum_over_lossy_links(lossy)
     from olaftest.queue import conform, sharded
     from olaftest.queue.golden import Unexplained
 
@@ -85,16 +80,17 @@ def command(
             coverage = sharded.run(frames, shards, report, resume)
     except Unexplained as difference:
         raise OlafError(Problem(str(difference), "the queues and their golden model differ")) from None
-    if as_json:
-        print_json(vars(coverage))
-    else:
-        table("rules", ("rule", "met"), sorted(coverage.rules.items()))
-        click.echo(f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference")
-    if shards is None and coverage.unmet:
-        raise OlafError(*(Problem("was never met", rule, "raise --frames") for rule in coverage.unmet))
+    return Report(
+        vars(coverage),
+        [
+            Table("rules", ("rule", "met"), sorted(coverage.rules.items())),
+            f"\n{coverage.frames} frames, {coverage.seeds} seeds, no difference",
+        ],
+        [Problem("was never met", rule, "raise --frames") for rule in coverage.unmet if shards is None],
+    )
 
 
-def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -> None:
+def _compare_programs(count: int, files: tuple[Path, ...], frames: int) -> Report:
     from olaflab.pipeline.programs.generator import Generator
     from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
     from olaftest.programs.equality import Difference, compared
@@ -113,14 +109,15 @@ def _programs(count: int, files: tuple[Path, ...], frames: int, as_json: bool) -
             made[name] = compared(text, frames, name)
         except Difference as difference:
             raise OlafError(Problem(str(difference), name)) from None
-    if as_json:
-        print_json({name: asdict(one) for name, one in made.items()})
-        return
     rows = [(name, one.frames, one.left, one.cycles) for name, one in made.items()]
-    table("the same as Verilog and as C++", ("program", "frames", "left", "cycles"), rows)
+    heads = ("program", "frames", "left", "cycles")
+    return Report(
+        {name: asdict(one) for name, one in made.items()},
+        [Table("the same as Verilog and as C++", heads, rows)],
+    )
 
 
-def _over_lossy_links(count: int, as_json: bool) -> None:
+def _sum_over_lossy_links(count: int) -> Report:
     from olafctl.queue.verilate import build_queue
     from olaflab.queue import loss, numbered
 
@@ -134,23 +131,18 @@ def _over_lossy_links(count: int, as_json: bool) -> None:
     for name, below in _ENGINES.items():
         log_progress(f"{count} contributions, {name}")
         sums[name] = numbered.run(library, _WORKERS, below, count, _CHANCE, 1)
-    if as_json:
-        print_json({"rounds": {name: asdict(one) for name, one in rounds.items()},
-                    "numbered": {name: asdict(one) for name, one in sums.items()}})  # fmt: skip
-        return
-    shown = ("rounds", "lost", "contributions", "repeated", "helps", "resets")
-    table(
-        f"{_WORKERS} workers over links that lose frames: every result exact, no round hangs",
-        ("", *rounds),
-        [
-            *((name, *(getattr(one, name) for one in rounds.values())) for name in shown),
-            ("passed on", *(one.forwarded for one in rounds.values())),
-            ("sent again", *(one.resent for one in rounds.values())),
-        ],
-    )
-    counted = ("contributions", "sent", "lost", "doubled", "taken", "results", "helped", "void")
-    table(
-        "numbered sums: every result exact, none twice, no gap",
-        ("", *sums),
-        [(name, *(getattr(one, name) for one in sums.values())) for name in counted],
-    )
+    found = {
+        "rounds": {name: asdict(one) for name, one in rounds.items()},
+        "numbered": {name: asdict(one) for name, one in sums.items()},
+    }
+    titles = {
+        "rounds": f"{_WORKERS} workers over links that lose frames: every result exact, no round hangs",
+        "numbered": "numbered sums: every result exact, none twice, no gap",
+    }
+    tables = []
+    for what, title in titles.items():
+        runs = found[what]
+        counters = next(iter(runs.values()))
+        rows = [(name.replace("_", " "), *(run[name] for run in runs.values())) for name in counters]
+        tables.append(Table(title, ("", *runs), rows))
+    return Report(found, tables)

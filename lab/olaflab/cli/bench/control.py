@@ -1,10 +1,11 @@
 """``olaflab bench control``: the daemon with thousands of members, under kills, and over machines."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, print_json, show
+from olaflab.verb import Report, option, verb
+from olafswitch.console.output import log_progress
+from olafswitch.errors import Problem
 
 _FLOOD = 5000
 """Messages a second."""
@@ -12,62 +13,55 @@ _KEPT = 0.8
 """The least share of their calm rate that valid joins keep."""
 
 
-@click.command()
-@click.option("--members", type=click.IntRange(1, 12000), default=10_000, show_default=True,
-              help="In all, before the joins.")  # fmt: skip
-@click.option("--clusters", type=click.IntRange(1, 1000), default=1000, show_default=True,
-              help="Over which members are dealt.")  # fmt: skip
-@click.option("--joins", type=click.IntRange(1), default=500, show_default=True,
-              help="One after the other; then four times as many, or as many in a flood.")  # fmt: skip
-@click.option("--chaos", type=click.IntRange(1), metavar="N",
-              help="Instead: kill daemon and twin N times among changes, and compare.")  # fmt: skip
-@click.option("--cuts", type=click.IntRange(0), default=0, show_default=True,
-              help="Of --chaos: cut the network between daemon and twin so many times.")  # fmt: skip
-@click.option(
-    "--changes", type=click.IntRange(1), default=500, show_default=True, help="Of --chaos, at least."
-)
-@click.option("--tree", is_flag=True, help="Of --chaos: over a tree of three engines.")
-@click.option("--machines", is_flag=True,
-              help="Of --chaos: over three machines with a daemon on two; agents, engines, daemons and the"
-                   " leader's machine are killed, and machines and cables cut.")  # fmt: skip
-@click.option("--over", type=click.IntRange(2, 32), metavar="N",
-              help="Instead: seconds of each verb over N machines, which are namespaces of this one, and of a"
-                   " call of each of up to 1,000 agents.")  # fmt: skip
-@click.option("--moves", type=click.IntRange(1), metavar="N",
-              help="Instead: move workers N times at full rate, and account for each frame.")  # fmt: skip
-@click.option("--hostile", type=click.IntRange(10), metavar="N",
-              help="Instead: N random control messages, N mutated calls, floods of 5,000/s.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of all but the measurement.")
-@json_option("Print the figures as JSON.")
+@verb()
 def command(
-    members: int, clusters: int, joins: int, chaos: int | None, cuts: int, changes: int,
-    tree: bool, machines: bool, over: int | None, moves: int | None, hostile: int | None, seed: int,
-    as_json: bool,
-) -> None:  # fmt: skip
+    members: int = option(10_000, "Members in all before the joins.", least=1, most=12_000),
+    clusters: int = option(1000, "Clusters over which members are dealt.", least=1, most=1000),
+    joins: int = option(500, "Joins in turn; then four times as many, or as many in a flood.", least=1),
+    chaos: int | None = option(
+        None, "Instead: kill daemon and twin N times among changes, and compare.", least=1, metavar="N"
+    ),
+    cuts: int = option(0, "With --chaos: cuts of the network between daemon and twin.", least=0),
+    changes: int = option(500, "With --chaos: the least number of changes.", least=1),
+    tree: bool = option(False, "With --chaos: over a tree of three engines."),
+    machines: bool = option(
+        False, "With --chaos: over three machines with a daemon on two; agents, engines, daemons and the"
+        " leader's machine are killed, and machines and cables cut.",
+    ),
+    over: int | None = option(
+        None, "Instead: seconds of each verb over N machines, which are namespaces of this one, and of a"
+        " call of each of up to 1,000 agents.", least=2, most=32, metavar="N",
+    ),
+    moves: int | None = option(
+        None, "Instead: move workers N times at full rate, and account for each frame.", least=1, metavar="N"
+    ),
+    hostile: int | None = option(
+        None, "Instead: N random control messages, N mutated calls, floods of 5,000/s.", least=10, metavar="N"
+    ),
+    seed: int = option(1, "Random seed of everything but the measurement."),
+) -> Report:  # fmt: skip
     """Measure the daemon: reconciling, joins and memory.
 
     Over VNP4₁ and VNP4₂ without a queue; --chaos, --moves and --hostile over a twin, with exit code 1
     when something is wrong afterwards.
     """
     if chaos is not None:
-        _chaos(chaos, cuts, changes, seed, tree, machines, as_json)
-    elif over is not None:
-        _over(over, as_json)
-    elif moves is not None:
-        _moves(moves, seed, as_json)
-    elif hostile is not None:
-        _hostile(hostile, joins, seed, as_json)
-    else:
-        from olaflab.daemon import scale
+        return _break_things(chaos, cuts, changes, seed, tree, machines)
+    if over is not None:
+        return _time_machines(over)
+    if moves is not None:
+        return _move_workers(moves, seed)
+    if hostile is not None:
+        return _send_garbage(hostile, joins, seed)
+    from olaflab.daemon import scale
 
-        figures = scale.measure(members, clusters, joins, log_progress)
-        show(asdict(figures), "\n".join(scale.lines(figures)), as_json)
+    figures = scale.measure(members, clusters, joins, log_progress)
+    return Report(asdict(figures), [*scale.lines(figures)])
 
 
-def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines: bool, as_json: bool) -> None:
+def _break_things(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines: bool) -> Report:
     from olaflab.daemon import machine_chaos
     from olaflab.daemon.chaos import run
-    from olafswitch.errors import OlafError
 
     if machines:
         report = machine_chaos.run(kills, cuts, changes, seed, log_progress)
@@ -79,27 +73,23 @@ def _chaos(kills: int, cuts: int, changes: int, seed: int, tree: bool, machines:
         f"at most {report.pause:.1f} s between two that were done; {report.members} members at the end; "
         f"{len(report.disagreements)} disagreements",
     )
-    show(asdict(report), "\n".join(lines), as_json)
-    if report.disagreements:
-        raise OlafError(*report.disagreements[:20])
+    return Report(asdict(report), lines, report.disagreements[:20])
 
 
-def _over(machines: int, as_json: bool) -> None:
+def _time_machines(machines: int) -> Report:
     from olaflab.daemon import machine_scale
 
     calls, verbs = machine_scale.calls(log_progress), machine_scale.verbs(machines, log_progress)
-    if as_json:
-        print_json({"verbs": verbs, "calls": calls})
-        return
-    for name, seconds in verbs.items():
-        click.echo(f"{name} over {machines} machines: {seconds:.1f} s")
-    for agents, (seconds, grown) in calls.items():
-        click.echo(f"a call of each of {agents} agents: {seconds:.2f} s, {grown:.0f} MB")
+    lines = [f"{name} over {machines} machines: {seconds:.1f} s" for name, seconds in verbs.items()]
+    lines += [
+        f"a call of each of {agents} agents: {seconds:.2f} s, {grown:.0f} MB"
+        for agents, (seconds, grown) in calls.items()
+    ]
+    return Report({"verbs": verbs, "calls": calls}, lines)
 
 
-def _moves(moves: int, seed: int, as_json: bool) -> None:
+def _move_workers(moves: int, seed: int) -> Report:
     from olaflab.daemon.moves import run
-    from olafswitch.errors import OlafError
 
     report = run(moves, seed, log_progress)
     lines = (
@@ -109,23 +99,21 @@ def _moves(moves: int, seed: int, as_json: bool) -> None:
         f"ACKs: {report.acks} received; {report.stale} of {report.marks} marks stale",
         f"{len(report.problems)} problems",
     )
-    show(asdict(report), "\n".join(lines), as_json)
-    if report.problems:
-        raise OlafError(*report.problems)
+    return Report(asdict(report), lines, report.problems)
 
 
-def _hostile(messages: int, joins: int, seed: int, as_json: bool) -> None:
+def _send_garbage(messages: int, joins: int, seed: int) -> Report:
     from olaflab.daemon import hostile
-    from olafswitch.errors import OlafError, Problem
 
     report = hostile.run(messages, joins, _FLOOD, seed, log_progress)
-    show(asdict(report), "\n".join(hostile.lines(report)), as_json)
+    problems = []
     if report.revisions:
-        raise OlafError(Problem(f"{report.revisions} changes were made by hostile input"))
-    if report.kept < _KEPT:
+        problems.append(Problem(f"{report.revisions} changes were made by hostile input"))
+    elif report.kept < _KEPT:
         what = f"valid joins kept {report.kept:.0%} of their calm rate under a flood from many sources"
-        raise OlafError(Problem(what, remedy=f"{_KEPT:.0%} is required; measure on an idle machine"))
+        problems.append(Problem(what, remedy=f"{_KEPT:.0%} is required; measure on an idle machine"))
+    return Report(asdict(report), [*hostile.lines(report)], problems)
 
 
-def _counts(counted: dict[str, int]) -> str:
+def _counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counted.items()))

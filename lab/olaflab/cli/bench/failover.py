@@ -2,30 +2,23 @@
 
 from dataclasses import asdict
 
-import click
+from olaflab.verb import Report, option, verb
+from olafswitch.console.output import log_progress
 
-from olafswitch.console.output import json_option, log_progress, show
 
-
-@click.command()
-@click.option(
-    "--kills", type=click.IntRange(0), default=5, show_default=True, help="Of the leader, by SIGKILL."
-)
-@click.option("--cuts", type=click.IntRange(0), default=5, show_default=True,
-              help="Of the leader's connection to etcd.")  # fmt: skip
-@click.option("--losses", type=click.IntRange(0), default=0, show_default=True,
-              help="Of a member of etcd, which then has three of them.")  # fmt: skip
-@click.option("--changes", type=click.IntRange(1), default=100, show_default=True,
-              help="Acknowledged before each of them, at least.")  # fmt: skip
-@json_option("Print the figures as JSON.")
-def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> None:
+@verb()
+def command(
+    kills: int = option(5, "Kills of the leader, by SIGKILL.", least=0),
+    cuts: int = option(5, "Cuts of the leader's connection to etcd.", least=0),
+    losses: int = option(0, "Losses of a member of etcd, which then has three of them.", least=0),
+    changes: int = option(100, "Least number of changes acknowledged before each of them.", least=1),
+) -> Report:
     """Measure how soon a second controller takes over.
 
     Needs etcd. Looks for lost changes too. Exit code 1 when an acknowledged change is missing, or the devices
     do not have the new leader.
     """
     from olaflab.daemon.failover import run
-    from olafswitch.errors import OlafError
 
     report = run(kills, cuts, losses, changes, log_progress)
     lines = (
@@ -35,9 +28,8 @@ def command(kills: int, cuts: int, losses: int, changes: int, as_json: bool) -> 
         ", ".join(f"{count} {name}" for name, count in sorted(report.outcomes.items())),
         f"{len(report.lost)} workers whose answers no order explains",
     )
-    show(asdict(report), "\n".join(lines), as_json)
-    if report.lost or not report.primary:
-        raise OlafError(*report.lost, *(() if report.primary else ("the devices have another primary",)))
+    other = () if report.primary else ("the devices have another primary",)
+    return Report(asdict(report), lines, [*report.lost, *other])
 
 
 def _seconds(times: list[float]) -> str:

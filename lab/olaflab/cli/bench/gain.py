@@ -1,25 +1,23 @@
-"""``olaflab bench gain``: what olaflab gain predicts, next to the twin and to the SDK on it."""
+"""``olaflab bench gain``: predictions of olaflab gain, next to the twin and to the SDK on it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from math import isinf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, print_json, table
-from olafswitch.errors import OlafError, Problem
+from olaflab.verb import Report, Table, verb
+from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
-    from olaflab.model.agreement.gain import Compared as ByArrivals
-    from olaflab.model.agreement.workers import Compared as BySdk
     from olaflab.model.gain import Job, Spread
 
+_JOB = ("values", "interval ms", "workers", "clusters", "Mb/s", "slots", "queue")
 
-@click.command()
-@json_option("Print JSON; ages in ns.")
-def command(as_json: bool) -> None:
+
+@verb("Print JSON; ages in ns.")
+def command() -> Report:
     """Compare what `olaflab gain` predicts with the twin and the SDK.
 
     Ten jobs, with FIFO and with Olaf: the same arrivals through P4 and Verilog. Then three jobs that the
@@ -31,40 +29,31 @@ def command(as_json: bool) -> None:
 
     arrivals = list(gain.compare(gain.CASES, log_progress))
     sdk = list(workers.compare(workers.CASES, log_progress))
-    if as_json:
-        same, own = ([{**asdict(each), "agrees": each.agrees} for each in found] for found in (arrivals, sdk))
-        print_json({"arrivals": same, "sdk": own})
-    else:
-        _show_arrivals(arrivals)
-        _show_sdk(sdk)
-    if not all([each.agrees for each in arrivals] + [each.agrees for each in sdk]):
-        raise OlafError(Problem("the predictions and the twin differ", "bench gain"))
+    same, own = ([{**asdict(each), "agrees": each.agrees} for each in found] for found in (arrivals, sdk))
+    tables = (
+        _compare("predicted and measured, the same arrivals", "twin", arrivals,
+                 "{:.2%}".format, _milliseconds),
+        _compare("predicted and the SDK's own: median (lowest … highest)", "SDK", sdk,
+                 lambda loss: _spread(loss, "{:.1%}", 1), lambda age: _spread(age, "{:.4g}", 1e6)),
+    )  # fmt: skip
+    agree = all([each.agrees for each in arrivals] + [each.agrees for each in sdk])
+    problems = () if agree else ("bench gain: the predictions and the twin differ",)
+    return Report({"arrivals": same, "sdk": own}, tables, problems)
 
 
-_JOB = ["values", "interval ms", "workers", "clusters", "Mb/s", "slots", "queue"]
+def _compare(
+    title: str, other: str, found: list[Any], loss: Callable[[Any], str], age: Callable[[Any], str]
+) -> Table:
+    rows = [
+        (*_job(each.job), each.way, loss(each.predicted_loss), loss(each.measured_loss),
+         age(each.predicted_age), age(each.measured_age))
+        for each in found
+    ]  # fmt: skip
+    return Table(title, [*_JOB, "lost: predicted", other, "AoM ms: predicted", other], rows)
 
 
 def _job(job: Job) -> tuple[object, ...]:
     return job.values, job.interval / 1e6, job.workers, job.clusters, job.rate / 1e6, job.slots
-
-
-def _show_arrivals(compared: list[ByArrivals]) -> None:
-    rows = []
-    for each in compared:
-        losses = f"{each.predicted_loss:.2%}", f"{each.measured_loss:.2%}"
-        rows.append((*_job(each.job), each.way, *losses, _ms(each.predicted_age), _ms(each.measured_age)))
-    heads = [*_JOB, "lost: predicted", "twin", "AoM ms: predicted", "twin"]
-    table("predicted and measured, the same arrivals", heads, rows)
-
-
-def _show_sdk(compared: list[BySdk]) -> None:
-    rows = []
-    for each in compared:
-        losses = (_spread(loss, "{:.1%}", 1) for loss in (each.predicted_loss, each.measured_loss))
-        ages = (_spread(age, "{:.4g}", 1e6) for age in (each.predicted_age, each.measured_age))
-        rows.append((*_job(each.job), each.way, *losses, *ages))
-    heads = [*_JOB, "lost: predicted", "SDK", "AoM ms: predicted", "SDK"]
-    table("predicted and the SDK's own: median (lowest … highest)", heads, rows)
 
 
 def _spread(found: Spread, form: str, unit: float) -> str:
@@ -73,5 +62,5 @@ def _spread(found: Spread, form: str, unit: float) -> str:
     return median if low == high else f"{median} ({low} … {high})"
 
 
-def _ms(age: float | None) -> str:
+def _milliseconds(age: float | None) -> str:
     return "–" if age is None else f"{age / 1e6:.5g}"

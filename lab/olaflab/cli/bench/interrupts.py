@@ -1,16 +1,14 @@
 """``olaflab bench interrupts``: long commands, interrupted at random moments."""
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, show
-from olafswitch.errors import OlafError
+from olaflab.verb import Report, option, verb
+from olafswitch.console.output import log_progress
 
 
-@click.command()
-@click.option("--count", type=click.IntRange(1), default=200, show_default=True, help="Commands.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of commands, signals and moments.")
-@json_option("Print the report as JSON.")
-def command(count: int, seed: int, as_json: bool) -> None:
+@verb("Print the report as JSON.")
+def command(
+    count: int = option(200, "Number of commands.", least=1),
+    seed: int = option(1, "Random seed of commands, signals and moments."),
+) -> Report:
     """Interrupt long commands and look for what they leave.
 
     By SIGINT, as a terminal does, or SIGTERM. Exit code 1 when a process, an interface or a half-written
@@ -20,6 +18,4 @@ def command(count: int, seed: int, as_json: bool) -> None:
 
     report = sweep(count, seed, log_progress)
     text = f"{sum(report.interrupted.values())} commands interrupted, {len(report.left)} left something"
-    show({"interrupted": dict(report.interrupted), "left": report.left}, text, as_json)
-    if report.left:
-        raise OlafError(*report.left)
+    return Report({"interrupted": dict(report.interrupted), "left": report.left}, [text], report.left)

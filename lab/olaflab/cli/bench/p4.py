@@ -2,22 +2,19 @@
 
 from pathlib import Path
 
-import click
+from olaflab.verb import EXISTING_FILE, Report, Table, option, verb
+from olafswitch.console.output import log_progress
 
-from olafswitch.console.output import json_option, log_progress, print_json, table
 
-
-@click.command()
-@click.option("--workers", type=click.IntRange(1, 60000), default=300, show_default=True, help="To know.")
-@click.option("--bytes", "sizes", type=click.IntRange(64, 9600), multiple=True, default=(128, 1500, 9036),
-              show_default=True, help="Frame length; may be given several times.")  # fmt: skip
-@click.option("--seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, help="Each.")
-@click.option("--program", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="VNP4₁'s source, when not the installed one.")  # fmt: skip
-@json_option("Print the figures as JSON.")
+@verb()
 def command(
-    workers: int, sizes: tuple[int, ...], seconds: float, program: Path | None, as_json: bool
-) -> None:
+    workers: int = option(300, "Number of workers in the tables.", least=1, most=60_000),
+    sizes: tuple[int, ...] = option(
+        (128, 1500, 9036), "Frame length; may be given several times.", "--bytes", least=64, most=9600
+    ),
+    seconds: float = option(1.0, "Seconds of each measurement.", least=0.05),
+    program: Path | None = option(None, "VNP4₁'s source, when not the installed one.", type=EXISTING_FILE),
+) -> Report:
     """Measure VNP4₁ in process, on one core.
 
     Updates come from all workers in turn; each is looked up and shimmed.
@@ -31,9 +28,10 @@ def command(
     for size in sizes:
         log_progress(f"measuring {size}-byte frames")
         rows.append(bench.rate(switch, workers, size, seconds))
-    if as_json:
-        figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
-        print_json({"workers": workers, "entries_per_s": filled, "rates": figures})
-        return
+    figures = [{"bytes": r.size, "packets_per_s": r.packets, "gbit_per_s": r.gigabits} for r in rows]
     rates = [(row.size, round(row.packets), round(row.gigabits, 2)) for row in rows]
-    table(f"{workers} workers; {filled:,.0f} entries/s inserted", ("bytes", "packets/s", "Gb/s"), rates)
+    title = f"{workers} workers; {filled:,.0f} entries/s inserted"
+    return Report(
+        {"workers": workers, "entries_per_s": filled, "rates": figures},
+        [Table(title, ("bytes", "packets/s", "Gb/s"), rates)],
+    )

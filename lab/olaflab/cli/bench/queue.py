@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
 from olafctl.wire.geometry import BEATS, INDICES, SLOTS
-from olafswitch.console.output import json_option, log_progress, print_json, table
-from olafswitch.errors import OlafError
+from olaflab.verb import Report, Table, option, verb
+from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
     from olaflab.queue.performance import Latency, Throughput
@@ -21,12 +19,12 @@ GOAL_LAST_NS = 620
 GOAL_FIRST_NS = 40
 
 
-@click.command()
-@click.option("--frames", default=10_000, show_default=True, help="Frames of each throughput measurement.")
-@click.option("--indices", default=INDICES.default, show_default=True, help="Indices the queue tracks.")
-@click.option("--slots", default=SLOTS.default, show_default=True, help="Slots of the queue.")
-@json_option("Print the measurements as JSON.")
-def command(frames: int, indices: int, slots: int, as_json: bool) -> None:
+@verb("Print the measurements as JSON.")
+def command(
+    frames: int = option(10_000, "Frames of each throughput measurement."),
+    indices: int = option(INDICES.default, "Indices the queue tracks."),
+    slots: int = option(SLOTS.default, "Slots of the queue."),
+) -> Report:
     """Measure OlafQueue's throughput and latency at 250 MHz.
 
     The real Verilog runs, Verilated: 256 B, 1500 B and 9036 B updates back to back in three mixes of
@@ -39,41 +37,43 @@ def command(frames: int, indices: int, slots: int, as_json: bool) -> None:
     from olafctl.wire.modes import Mode
     from olaflab.queue import performance
 
-    library = build_queue(Geometry(indices=indices, slots=slots, beats=BEATS.greatest), log_progress)
-    large = build_queue(
-        Geometry(indices=performance.SEGMENTS, slots=performance.SEGMENTS, beats=BEATS.greatest), log_progress
-    )
+    most, segments = BEATS.greatest, performance.SEGMENTS
+    library = build_queue(Geometry(indices=indices, slots=slots, beats=most), log_progress)
+    large = build_queue(Geometry(indices=segments, slots=segments, beats=most), log_progress)
+    cases = [(library, size, mix) for size in performance.SIZES for mix in performance.MIXES]
+    cases.append((large, performance.SIZES[-1], performance.MODEL_MIX))
     measured = []
-    for size in performance.SIZES:
-        for mix in performance.MIXES:
-            for rate in performance.RATES:
-                log_progress(f"{size} B, {mix}, output {_rate(rate)}")
-                measured.append(performance.throughput(library, size, mix, rate, frames))
-    size = performance.SIZES[-1]
-    for rate in performance.RATES:
-        log_progress(f"{size} B, {performance.MODEL_MIX}, output {_rate(rate)}")
-        measured.append(performance.throughput(large, size, performance.MODEL_MIX, rate, frames))
+    for chosen, size, mix in cases:
+        for rate in performance.RATES:
+            log_progress(f"{size} B, {mix}, output {_rate(rate)}")
+            measured.append(performance.throughput(chosen, size, mix, rate, frames))
     for size in performance.SIZES:
         for workers in performance.ROUND_WORKERS:
-            for summing in (Mode.ISWITCH, Mode.ISWITCH_ASYNC):
-                log_progress(f"{size} B, {summing} of {workers} workers")
-                measured.append(performance.rounds(library, size, workers, None, frames, summing))
+            for mode in (Mode.ISWITCH, Mode.ISWITCH_ASYNC):
+                log_progress(f"{size} B, {mode} of {workers} workers")
+                measured.append(performance.rounds(library, size, workers, None, frames, mode))
     latencies = [performance.latency(library, size) for size in performance.SIZES]
     missed = _missed(measured, latencies)
-    if as_json:
-        print_json(
-            {
-                "frames": frames,
-                "throughput": [asdict(one) for one in measured],
-                "latency": [asdict(one) for one in latencies],
-                "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
-                "missed": missed,
-            }
-        )
-    else:
-        _print(measured, latencies)
-    if missed:
-        raise OlafError(*missed)
+    document = {
+        "frames": frames,
+        "throughput": [asdict(one) for one in measured],
+        "latency": [asdict(one) for one in latencies],
+        "paper": {"in_gbps": PAPER_GBPS, "last_ns": PAPER_LATENCY_NS},
+        "missed": missed,
+    }
+    heads = ("bytes", "mix", "output", "beats/cycle", "in Gb/s", "out Gb/s", "stalls", "merged", "dropped")
+    rows = [
+        (one.size, one.mix, _rate(one.rate), round(one.beats_per_cycle, 3), round(one.in_gbps, 1),
+         round(one.out_gbps, 1), one.stalls, one.merged, one.dropped)
+        for one in measured
+    ]  # fmt: skip
+    tables = (
+        Table(f"throughput; the paper takes {PAPER_GBPS} Gb/s in", heads, rows),
+        Table(f"latency; the paper's last beat of 9036 bytes is out after {PAPER_LATENCY_NS} ns",
+              ("bytes", "ns to the first beat out", "to the last"),
+              [(delay.size, delay.first_ns, delay.last_ns) for delay in latencies]),
+    )  # fmt: skip
+    return Report(document, tables, missed)
 
 
 def _rate(rate: int | None) -> str:
@@ -81,7 +81,7 @@ def _rate(rate: int | None) -> str:
 
 
 def _missed(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") -> list[str]:
-    """The goals that were not met, in words."""
+    """Say which goals were not met."""
     missed = []
     for one in measured:
         what = f"{one.size} B, {one.mix}, output {_rate(one.rate)}"
@@ -97,18 +97,3 @@ def _missed(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") ->
             f"goals {GOAL_FIRST_NS} and {GOAL_LAST_NS}"
         )
     return missed
-
-
-def _print(measured: "Sequence[Throughput]", latencies: "Sequence[Latency]") -> None:
-    heads = ("bytes", "mix", "output", "beats/cycle", "in Gb/s", "out Gb/s", "stalls", "merged", "dropped")
-    rows = [
-        (one.size, one.mix, _rate(one.rate), round(one.beats_per_cycle, 3), round(one.in_gbps, 1),
-         round(one.out_gbps, 1), one.stalls, one.merged, one.dropped)
-        for one in measured
-    ]  # fmt: skip
-    table(f"throughput; the paper takes {PAPER_GBPS} Gb/s in", heads, rows)
-    table(
-        f"latency; the paper's last beat of 9036 bytes is out after {PAPER_LATENCY_NS} ns",
-        ("bytes", "ns to the first beat out", "to the last"),
-        [(delay.size, delay.first_ns, delay.last_ns) for delay in latencies],
-    )

@@ -7,31 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olafswitch.console.output import json_option, print_json
+from olaflab.verb import EXISTING_FOLDER, FILE, Report, argument, option, verb
 
 if TYPE_CHECKING:
     from olaflab.pipeline.samples.run import Result
 
 
-@click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("names", nargs=-1)
-@click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Samples at a time.")
-@click.option("--verilog", is_flag=True, help="As Verilog, in Verilator, instead of as C++.")
-@click.option(
-    "--page", type=click.Path(dir_okay=False, path_type=Path), help="Write the results as Markdown."
-)
-@json_option("Print all results as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Do not list the samples that pass.")
+@verb("Print all results as JSON.")
 def command(
-    folder: Path,
-    names: tuple[str, ...],
-    jobs: int,
-    verilog: bool,
-    page: Path | None,
     as_json: bool,
-    quiet: bool,
-) -> int:
+    folder: Path = argument(type=EXISTING_FOLDER),
+    names: tuple[str, ...] = argument(()),
+    jobs: int = option(2, "Samples at a time.", "-j", "--jobs", least=1),
+    verilog: bool = option(False, "As Verilog, in Verilator, instead of as C++."),
+    page: Path | None = option(None, "Markdown file for the results.", type=FILE),
+    quiet: bool = option(False, "Do not list the samples that pass.", "-q", "--quiet"),
+) -> Report:
     """Run the v1model programs of FOLDER that have an STF file.
 
     Or only NAMES of them. Exit code 1 when a program ran wrongly or the compiler itself failed; a refusal is
@@ -48,16 +39,14 @@ def command(
     if page is not None:
         page.write_text(markdown(results, "Verilog" if verilog else "C++"))
     counts = Counter(result.outcome for result in results)
-    if as_json:
-        rows = [{"name": r.name, "outcome": r.outcome, "reason": r.reason} for r in results]
-        print_json({"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows})
-    else:
-        click.echo(f"{len(results)} run: " + ", ".join(f"{counts[o]} {o}" for o in OUTCOMES if counts[o]))
-    return 1 if counts["wrong"] or counts["defect"] else 0
+    rows = [{"name": r.name, "outcome": r.outcome, "reason": r.reason} for r in results]
+    text = f"{len(results)} run: " + ", ".join(f"{counts[o]} {o}" for o in OUTCOMES if counts[o])
+    document = {"run": len(results), **{o: counts[o] for o in OUTCOMES}, "samples": rows}
+    return Report(document, [text], failed=bool(counts["wrong"] or counts["defect"]))
 
 
 def markdown(results: "Sequence[Result]", form: str) -> str:
-    """A page of what ran, and why the rest did not; the same for the same results."""
+    """Write a page of the programs that pass, and of the reasons why others do not."""
     done = sorted(results, key=lambda result: result.name)
     passed = [f"`{result.name}`" for result in done if result.outcome == "pass"]
     lines = [

@@ -1,19 +1,19 @@
-"""``olaflab bench sdk``: what an update costs a worker and a parameter server, next to gRPC and gloo."""
+"""``olaflab bench sdk``: the cost of an update for a worker and a parameter server, next to gRPC and gloo."""
 
 from dataclasses import asdict
 
-import click
+from olaflab.verb import Report, Table, option, verb
+from olafswitch.console.output import log_progress
+from olafswitch.errors import importing
 
-from olafswitch.console.output import json_option, log_progress, print_json, table
+_HEADS = ("values", "with", "worker: CPU µs", "times Olaf's", "server: updates/s of CPU", "times Olaf's CPU")
 
 
-@click.command()
-@click.option("--updates", type=click.IntRange(4), default=2000, show_default=True,
-              help="Of the small model in a round; a tenth of the large one.")  # fmt: skip
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True,
-              help="Of each, in turn; the median is shown.")  # fmt: skip
-@json_option("Print JSON; CPU seconds for an update.")
-def command(updates: int, rounds: int, as_json: bool) -> None:
+@verb("Print JSON; CPU seconds for an update.")
+def command(
+    updates: int = option(2000, "Updates of the small model in a round; a tenth of the large one.", least=4),
+    rounds: int = option(5, "Rounds of each, in turn; the median is shown.", least=1),
+) -> Report:
     """Measure the CPU time of an update: the SDK, gRPC and gloo.
 
     Updates of 2,205 and of 137,477 values: with Olaf's SDK, with a parameter server over gRPC that is sent
@@ -21,14 +21,9 @@ def command(updates: int, rounds: int, as_json: bool) -> None:
     kernel's part included; other load on the machine disturbs CPU time little, and the ratios less. Needs the
     SDK (pip install ./sdk).
     """
-    from olafswitch.errors import importing
-
     with importing("the bench"):
         from olaflab.training.update_cost import costs
     measured = list(costs(updates, rounds, log_progress))
-    if as_json:
-        print_json([asdict(cost) for cost in measured])
-        return
     base = {cost.values: cost for cost in measured if cost.name == "olaf"}
     rows = []
     for cost in measured:
@@ -38,12 +33,4 @@ def command(updates: int, rounds: int, as_json: bool) -> None:
             served, ratio = f"{1 / cost.server:.0f}", f"{cost.server / ours.server:.2f}"
         row = (cost.values, cost.name, f"{cost.worker * 1e6:.0f}", f"{cost.worker / ours.worker:.2f}")
         rows.append((*row, served, ratio))
-    heads = [
-        "values",
-        "with",
-        "worker: CPU µs",
-        "times Olaf's",
-        "server: updates/s of CPU",
-        "times Olaf's CPU",
-    ]
-    table("one update over loopback", heads, rows)
+    return Report([asdict(cost) for cost in measured], [Table("one update over loopback", _HEADS, rows)])

@@ -1,67 +1,46 @@
 """``olaflab bench software``: frames a second through the target software, next to the twin."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, print_json
+from olaflab.verb import Report, argument, option, verb
+from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
+    from olafctl.testbed.model import Testbed
     from olaflab.pipeline.twin import Rate
 
 _JUMBO_BEATS = 142
 _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 
 
-@click.command()
-@click.argument("testbed", default="laptop")
-@click.option("--frames", type=click.IntRange(64), default=300_000, show_default=True, help="In process.")
-@click.option("--size", type=int, default=256, show_default=True, help="Bytes of each update on veths.")
-@click.option("--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="On veths.")
-@click.option(
-    "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
-)
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
-@click.option(
-    "--compare",
-    type=click.Choice(["bmv2"]),
-    help="Measure this target's chain over veths too, and its switches alone.",
-)
-@click.option(
-    "--faults",
-    is_flag=True,
-    help="Instead, 1,000,000 malformed frames, 5 s without a processor, kill -9, a host that reads nothing "
-    "and a deleted veth: nothing wrong is merged, and it goes on.",
-)
-@click.option(
-    "--cores",
-    type=click.IntRange(1, 16),
-    help="Instead, in process: engines of 1, 2, 4 … shards up to this, each with a core of its own, in turn; "
-    "and copies of 8,960-byte ACKs to 2, 8 and 32 members.",
-)
-@click.option(
-    "--soak",
-    type=click.FloatRange(1.0),
-    metavar="SECONDS",
-    help="Instead, over veths: so long at 90 % of what an engine of --cores shards (2) carries, updates of "
-    "--size bytes; what is lost, and where, each 30 s.",
-)
-@json_option("Print the measurements as JSON.")
+@verb("Print the measurements as JSON.")
 def command(
-    testbed: str,
-    frames: int,
-    size: int,
-    window: int,
-    seconds: float,
-    runs: int,
-    compare: str | None,
-    faults: bool,
-    cores: int | None,
-    soak: float | None,
-    as_json: bool,
-) -> None:
+    testbed: str = argument("laptop"),
+    frames: int = option(300_000, "Frames in process.", least=64),
+    size: int = option(256, "Bytes of each update on veths."),
+    window: int = option(64, "Frames under way on veths.", least=1, most=4096),
+    seconds: float = option(2.0, "Seconds of each run over veths.", least=0.1),
+    runs: int = option(5, "Runs over veths, in turn.", least=1),
+    compare: str | None = option(
+        None, "Target whose chain is measured over veths too, and its switches alone.", choices=["bmv2"]
+    ),
+    faults: bool = option(
+        False, "Instead: 1,000,000 malformed frames, 5 s without a processor, kill -9, a host that reads"
+        " nothing and a deleted veth: nothing wrong is merged, and it goes on.",
+    ),
+    cores: int | None = option(
+        None, "Instead: in process, engines of 1, 2, 4 … shards up to this, each with a core of its own, in"
+        " turn; and copies of 8,960-byte ACKs to 2, 8 and 32 members.", least=1, most=16,
+    ),
+    soak: float | None = option(
+        None, "Instead: over veths, so long at 90 % of what an engine of --cores shards (2) carries, updates"
+        " of --size bytes; losses and their places each 30 s.", least=1.0, metavar="SECONDS",
+    ),
+) -> Report:  # fmt: skip
     """Measure frames/s through the target software and the twin.
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED in FIFO mode, so that every update that goes in comes out: in
@@ -75,51 +54,61 @@ def command(
     how many frames a second one core has the time for. With --soak the target software must lose nothing and
     grow by nothing.
     """
-    from contextlib import ExitStack
-    from dataclasses import asdict, replace
-    from functools import partial
-
     from olafctl.targets import testbeds
-    from olaflab.pipeline import bare, in_process
     from olaflab.pipeline import faults as faulty
     from olaflab.pipeline import twin as throughput
     from olaftest.deployment import deployed
 
     if soak is not None:
-        from olaflab.pipeline import shards
-
-        soaked = shards.soak(cores or 2, size, soak, log_progress)
-        if as_json:
-            print_json(vars(soaked))
-            return
-        click.echo(f"{soaked.limit:,.0f} frames/s; {soaked.seconds:.0f} s at 90 % of it")
-        click.echo(f"{soaked.lost} of {soaked.sent:,} lost")
-        for name, count in soaked.lost_at.items():
-            click.echo(f"{count:>12,} {name}")
-        click.echo("{:.1f} → {:.1f} MiB".format(*(each / 2**20 for each in soaked.rss_bytes)))
-        return
+        return _soak(cores or 2, size, soak)
     if cores is not None:
-        in_shards = _in_shards(cores, frames, runs)
-        if as_json:
-            print_json(in_shards)
-        for name, figures in () if as_json else in_shards.items():
-            click.echo(f"{name:<34}{', '.join(f'{what} {value:,.2f}' for what, value in figures.items())}")
-        return
+        return _measure_shards(cores, frames, runs)
     bed = testbeds.load(testbeds.locate(testbed))
     if faults:
         survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
-        if as_json:
-            print_json({name: asdict(passed) for name, passed in survived.items()})
-            return
-        for name, passed in survived.items():
-            click.echo(f"{name:<28}{passed.arrived} of {passed.sent} updates arrived, and all add up")
-        return
+        return Report(
+            {name: asdict(passed) for name, passed in survived.items()},
+            [
+                f"{name:<28}{passed.arrived} of {passed.sent} updates arrived, and all add up"
+                for name, passed in survived.items()
+            ],
+        )
+    results = _measure_in_process(bed, frames)
+    updates = throughput.updates(bed, size)
+    with ExitStack() as stack:
+        running = {
+            name: stack.enter_context(deployed(replace(bed, target=name), log_progress))
+            for name in ("software", "twin")
+        }
+        if reason := throughput.why_no_veth(running["software"]):
+            results["veth"] = {"skipped": reason}
+        else:
+            done = throughput.measure_targets(
+                stack, bed, running, compare, updates, runs, seconds, window, log_progress
+            )
+            for name, made in done.runs.items():
+                results[f"{name}, {size} bytes, veth"] = _over_veths(made)
+            spent = {
+                name: median(run.user_ns + run.kernel_ns for run in made) for name, made in done.runs.items()
+            }
+            for name in done.runs:
+                if name != "software":
+                    results[f"software / {name}, veth"] = {
+                        "ratio": median(done.ratios("software", name)),
+                        "ratio_of_processor_time": spent[name] / spent["software"],
+                    }
+    return Report(results, [f"{name:<34}{_line(result)}" for name, result in results.items()])
+
+
+def _measure_in_process(bed: "Testbed", frames: int) -> dict[str, Any]:
+    from olaflab.pipeline import in_process
+    from olaflab.pipeline.twin import updates
+
     root, *others = bed.engines
     jumbo = replace(bed, engines=(replace(root, beats=_JUMBO_BEATS), *others))
     results: dict[str, Any] = {}
-    updates = throughput.updates(bed, size)
     for length, each in ((256, bed), (9036, jumbo)):
-        sent = throughput.updates(each, length)
+        sent = updates(each, length)
         for target in in_process.QUEUES:
             with in_process.engine_of(each, target, log_progress) as engine:
                 log_progress(f"{target}, {length} bytes, in process")
@@ -132,46 +121,26 @@ def command(
                 "gigabits_per_second": rate * length * 8 / 1e9,
                 "ns": profile,
             }
-    with ExitStack() as stack:
-        names = ["software", "twin", *([compare] if compare else [])]
-        targets = {
-            name: stack.enter_context(deployed(replace(bed, target=name), log_progress)) for name in names
-        }
-        if reason := throughput.why_no_veth(targets["software"]):
-            results["veth"] = {"skipped": reason}
-        else:
-            between = {name: (target, throughput.ends(target, bed)) for name, target in targets.items()}
-            if compare is not None:
-                other = replace(bed, target=compare)
-                alone = stack.enter_context(deployed(other, log_progress))
-                names.append(f"{compare} alone")
-                between[names[-1]] = alone, bare.unplug(alone, other)
-            log_progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(names)} in turn")
-            measures = {
-                name: partial(throughput.wall, target, ends, updates, window=window)
-                for name, (target, ends) in between.items()
-            }
-            done = throughput.interleaved(runs, measures, seconds)
-            for name, made in done.runs.items():
-                results[f"{name}, {size} bytes, veth"] = _over(made)
-            for name in names[1:]:
-                of_core = [
-                    median(run.user_ns + run.kernel_ns for run in done.runs[each])
-                    for each in (name, "software")
-                ]
-                results[f"software / {name}, veth"] = {
-                    "ratio": median(done.ratios("software", name)),
-                    "ratio_of_processor_time": of_core[0] / of_core[1],
-                }
-    if as_json:
-        print_json(results)
-        return
-    for name, result in results.items():
-        click.echo(f"{name:<34}{_line(result)}")
+    return results
 
 
-def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]]:
-    """Engines of several shards in process, and what an ACK's copies cost."""
+def _soak(shards: int, size: int, seconds: float) -> Report:
+    from olaflab.pipeline.shards import soak
+
+    soaked = soak(shards, size, seconds, log_progress)
+    return Report(
+        vars(soaked),
+        [
+            f"{soaked.limit:,.0f} frames/s; {soaked.seconds:.0f} s at 90 % of it",
+            f"{soaked.lost} of {soaked.sent:,} lost",
+            *(f"{count:>12,} {name}" for name, count in soaked.lost_at.items()),
+            "{:.1f} → {:.1f} MiB".format(*(each / 2**20 for each in soaked.rss_bytes)),
+        ],
+    )
+
+
+def _measure_shards(cores: int, frames: int, runs: int) -> Report:
+    """Measure engines of several shards in process, and the copies of an ACK."""
     from olaflab.pipeline import shards
 
     counts = sorted({1 << power for power in range(cores.bit_length())} | {cores})
@@ -192,10 +161,16 @@ def _in_shards(cores: int, frames: int, runs: int) -> dict[str, dict[str, float]
     for members in (2, 8, 32):
         copies = shards.fan_out(members, 8960, frames // 20 // members, runs, log_progress)
         results[f"ACKs to {members} members, 8960 bytes"] = {"copies_per_second": copies}
-    return results
+    return Report(
+        results,
+        [
+            f"{name:<34}{', '.join(f'{what} {value:,.2f}' for what, value in figures.items())}"
+            for name, figures in results.items()
+        ],
+    )
 
 
-def _over(runs: "Sequence[Rate]") -> dict[str, Any]:
+def _over_veths(runs: "Sequence[Rate]") -> dict[str, Any]:
     user, kernel = (median(getattr(run, part) for run in runs) for part in ("user_ns", "kernel_ns"))
     return {
         "frames_per_second": median(run.per_second for run in runs),

@@ -1,15 +1,13 @@
-"""``olaflab bench synth``: what OlafQueue takes of an XCU55C."""
+"""``olaflab bench synth``: OlafQueue's use of an XCU55C."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
 from olafctl.wire.geometry import BEATS, Geometry
-from olafswitch.console.output import json_option, log_progress, print_json, table
-from olafswitch.errors import OlafError
+from olaflab.verb import Report, Table, option, verb
+from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
     from olaftest.queue.synthesis import Utilisation
@@ -20,18 +18,16 @@ GOAL_PERCENT = {"LUT": 1.35, "FF": 0.8}
 GOAL_LEVELS = 11
 BOX_LEVELS = 10
 LARGE_GOAL_LEVELS = 12
-"""Of a queue with more indices than the default: its tables are read through more levels."""
+"""Limit for a queue with more indices than the default: its tables are read through more levels."""
 
 
-@click.command()
-@click.option("--indices", type=int, help="Indices the queue tracks.")
-@click.option("--slots", type=int, help="Slots of the queue.")
-@click.option("--beats", type=int, help="64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B.")
-@click.option(
-    "--box", is_flag=True, help="Instead: OpenNIC's user box around OlafQueue, and its two P4 blocks."
-)
-@json_option("Print the figures as JSON, with the nets along the longest path.")
-def command(indices: int | None, slots: int | None, beats: int | None, box: bool, as_json: bool) -> None:
+@verb("Print the figures as JSON, with the nets along the longest path.")
+def command(
+    indices: int | None = option(None, "Indices the queue tracks."),
+    slots: int | None = option(None, "Slots of the queue."),
+    beats: int | None = option(None, "64-byte beats a slot holds: 24 for 1536 B, 142 for 9088 B."),
+    box: bool = option(False, "Instead: OpenNIC's user box around OlafQueue, and its two P4 blocks."),
+) -> Report:
     """Synthesize OlafQueue for an XCU55C with Yosys: size and depth.
 
     Without a geometry: the default one, the default one with jumbo slots, and 1024 indices with 512 jumbo
@@ -45,8 +41,7 @@ def command(indices: int | None, slots: int | None, beats: int | None, box: bool
     extra [synth].
     """
     if box:
-        _box(as_json)
-        return
+        return _synthesize_box()
     from olafswitch.simulation.mapping import version
     from olaftest.queue.synthesis import synthesize
 
@@ -54,24 +49,16 @@ def command(indices: int | None, slots: int | None, beats: int | None, box: bool
     chosen = {name: value for name, value in given.items() if value is not None}
     geometries = [Geometry(**chosen)]
     if not chosen:
-        geometries += [
-            Geometry(beats=BEATS.greatest),
-            Geometry(indices=1024, slots=512, beats=BEATS.greatest),
-        ]
+        most = BEATS.greatest
+        geometries += [Geometry(beats=most), Geometry(indices=1024, slots=512, beats=most)]
     taken = [synthesize(geometry, log_progress) for geometry in geometries]
     missed = [goal for one in taken for goal in _missed(one)]
-    if as_json:
-        found = [asdict(one) for one in taken]
-        print_json({"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed})
-    else:
-        click.echo(f"mapped by {version()}")
-        for one in taken:
-            _print(one)
-    if missed:
-        raise OlafError(*missed)
+    found = [asdict(one) for one in taken]
+    document = {"yosys": version(), "taken": found, "paper_percent": PAPER_PERCENT, "missed": missed}
+    return Report(document, [f"mapped by {version()}", *(p for one in taken for p in _parts(one))], missed)
 
 
-def _box(as_json: bool) -> None:
+def _synthesize_box() -> Report:
     from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
 
     parts = []
@@ -86,17 +73,13 @@ def _box(as_json: bool) -> None:
     for name, most in PAPER.items():
         if (total := sum(one.percent(name) for one in parts)) > most:
             missed.append(f"{total:.2f} % of the {name}s, goal {most} %")
-    if as_json:
-        print_json({"parts": [asdict(one) for one in parts], "paper_percent": PAPER, "missed": missed})
-    else:
-        names = list(parts[0].counts)
-        rows = [
-            (one.part, *(f"{one.counts[name]:,} ({one.percent(name):.2f} %)" for name in names), one.levels)
-            for one in parts
-        ]
-        table("without OlafQueue", ("", *names, "levels"), rows)
-    if missed:
-        raise OlafError(*missed)
+    names = list(parts[0].counts)
+    rows = [
+        (one.part, *(f"{one.counts[name]:,} ({one.percent(name):.2f} %)" for name in names), one.levels)
+        for one in parts
+    ]
+    document = {"parts": [asdict(one) for one in parts], "paper_percent": PAPER, "missed": missed}
+    return Report(document, [Table("without OlafQueue", ("", *names, "levels"), rows)], missed)
 
 
 def _missed(taken: "Utilisation") -> Sequence[str]:
@@ -114,16 +97,21 @@ def _missed(taken: "Utilisation") -> Sequence[str]:
     return missed
 
 
-def _print(taken: "Utilisation") -> None:
+def _parts(taken: "Utilisation") -> list[str | Table]:
     from olafswitch.simulation.mapping import DEVICE
 
-    counts = {resource: f"{getattr(taken, resource.lower()):,}" for resource in DEVICE}
     rows = [
-        (resource, count, round(taken.percent(resource), 2), PAPER_PERCENT.get(resource, "–"))
-        for resource, count in counts.items()
+        (
+            name,
+            f"{getattr(taken, name.lower()):,}",
+            round(taken.percent(name), 2),
+            PAPER_PERCENT.get(name, "–"),
+        )
+        for name in DEVICE
     ]
-    table(f"OlafQueue of {taken.geometry}", ("", "count", "% of XCU55C", "paper"), rows)
-    click.echo(f"  of the LUTs {taken.lutram:,} are distributed memory; {taken.carry:,} CARRY4")
-    click.echo(f"  longest path between registers: {taken.levels} levels of logic")
-    joined = len(taken.crossings) or "no"
-    click.echo(f"  {joined} paths join two of block memory read, adder stage and output ready")
+    return [
+        Table(f"OlafQueue of {taken.geometry}", ("", "count", "% of XCU55C", "paper"), rows),
+        f"  of the LUTs {taken.lutram:,} are distributed memory; {taken.carry:,} CARRY4",
+        f"  longest path between registers: {taken.levels} levels of logic",
+        f"  {len(taken.crossings) or 'no'} paths join two of block memory read, adder stage and output ready",
+    ]

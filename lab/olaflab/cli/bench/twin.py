@@ -1,45 +1,31 @@
 """``olaflab bench twin``: frames a second through the whole pipeline."""
 
+import dataclasses
+from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-import click
-
-from olafswitch.console.output import json_option, log_progress, print_json
+from olaflab.verb import Report, argument, option, verb
+from olafswitch.console.output import log_progress
+from olafswitch.errors import Problem
 
 _GAP = 4_000
 """ns between two updates of --tree."""
 
 
-@click.command()
-@click.argument("testbed", required=False)
-@click.option(
-    "--frames", type=click.IntRange(1), default=20_000, show_default=True, help="To send in virtual time."
-)
-@click.option("--size", type=int, default=256, show_default=True, help="Bytes of each update.")
-@click.option(
-    "--window", type=click.IntRange(1, 4096), default=64, show_default=True, help="Frames under way on veths."
-)
-@click.option(
-    "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each run over veths."
-)
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Over veths, in turn.")
-@click.option(
-    "--compare", type=click.Choice(["bmv2"]), help="Measure this target's chain over veths as well."
-)
-@click.option("--tree", is_flag=True, help="Through all engines of TESTBED in virtual time instead.")
-@json_option("Print the measurements as JSON.")
+@verb("Print the measurements as JSON.")
 def command(
-    testbed: str | None,
-    frames: int,
-    size: int,
-    window: int,
-    seconds: float,
-    runs: int,
-    compare: str | None,
-    tree: bool,
-    as_json: bool,
-) -> None:
+    testbed: str | None = argument(None),
+    frames: int = option(20_000, "Frames to send in virtual time.", least=1),
+    size: int = option(256, "Bytes of each update."),
+    window: int = option(64, "Frames under way on veths.", least=1, most=4096),
+    seconds: float = option(2.0, "Seconds of each run over veths.", least=0.1),
+    runs: int = option(5, "Runs over veths, in turn.", least=1),
+    compare: str | None = option(
+        None, "Target whose chain is measured over veths as well.", choices=["bmv2"]
+    ),
+    tree: bool = option(False, "Instead: through all engines of TESTBED in virtual time."),
+) -> Report:
     """Measure frames/s through the twin, and next to BMv2.
 
     Through VNP4₁ → queue → VNP4₂ of TESTBED, in virtual time and over veths. The queue is in FIFO mode, so
@@ -50,14 +36,8 @@ def command(
     differ.
     """
     if tree:
-        _tree(testbed or "multi-hop", frames, size, as_json)
-        return
-    import dataclasses
-    from contextlib import ExitStack
-    from functools import partial
-
+        return _measure_tree(testbed or "multi-hop", frames, size)
     from olafctl.targets import testbeds
-    from olaflab.pipeline import bare
     from olaflab.pipeline import twin as throughput
     from olaftest.deployment import deployed
 
@@ -72,55 +52,41 @@ def command(
         if reason := throughput.why_no_veth(running):
             results["twin, veth"] = reason
         else:
-            targets = {"twin": (running, throughput.ends(running, bed))}
-            if compare is not None:
-                other = dataclasses.replace(bed, target=compare)
-                chain, alone = (stack.enter_context(deployed(other, log_progress)) for _ in range(2))
-                targets[compare] = chain, throughput.ends(chain, other)
-                targets[f"{compare} alone"] = alone, bare.unplug(alone, other)
-            log_progress(
-                f"measuring over veths: {runs} runs of {seconds:g} s of {', '.join(targets)} in turn"
+            done = throughput.measure_targets(
+                stack, bed, {"twin": running}, compare, updates, runs, seconds, window, log_progress
             )
-            measures = {
-                f"{name}, veth": partial(throughput.wall, target, between, updates, window=window)
-                for name, (target, between) in targets.items()
-            }
-            done = throughput.interleaved(runs, measures, seconds)
-            results |= done.runs
-            for name in targets:
+            results |= {f"{name}, veth": made for name, made in done.runs.items()}
+            for name in done.runs:
                 if name != "twin":
-                    results[f"twin / {name}, veth"] = done.ratios("twin, veth", f"{name}, veth")
-    if as_json:
-        print_json({name: _as_json(result) for name, result in results.items()})
-        return
-    for name, result in results.items():
-        click.echo(f"{name:<34}{_line(result)}")
+                    results[f"twin / {name}, veth"] = done.ratios("twin", name)
+    return Report(
+        {name: _document(result) for name, result in results.items()},
+        [f"{name:<34}{_line(result)}" for name, result in results.items()],
+    )
 
 
-def _tree(testbed: str, frames: int, size: int, as_json: bool) -> None:
-    """Updates from the first worker of each engine in turn; the queues are in FIFO mode, without a rate."""
+def _measure_tree(testbed: str, frames: int, size: int) -> Report:
+    """Send updates from the first worker of each engine in turn, through FIFO queues without a rate."""
     from olafctl.targets import testbeds
     from olaflab.pipeline import tree
-    from olafswitch.errors import OlafError, Problem
 
     bed = testbeds.load(testbeds.locate(testbed))
     done = tree.measure(bed, log_progress, runs=3, count=frames, size=size, gap=_GAP)
     same = len({run.digest for run in done}) == 1
-    if as_json:
-        print_json({"engines": len(bed.engines), "identical": same, "runs": [vars(run) for run in done]})
-    else:
-        for run in done:
-            rates = f"{run.received / run.seconds:,.0f} frames/s, {run.received / run.cpu:,.0f} by CPU time"
-            click.echo(f"{len(bed.engines)} engines: {rates} ({run.received} of {run.frames} frames)")
-    if not same:
-        raise OlafError(Problem("two runs of the same updates differ", testbed))
+    lines = [
+        f"{len(bed.engines)} engines: {run.received / run.seconds:,.0f} frames/s, "
+        f"{run.received / run.cpu:,.0f} by CPU time ({run.received} of {run.frames} frames)"
+        for run in done
+    ]
+    document = {"engines": len(bed.engines), "identical": same, "runs": [vars(run) for run in done]}
+    return Report(document, lines, () if same else [Problem("two runs of the same updates differ", testbed)])
 
 
-def _as_json(result: Any) -> Any:
+def _document(result: Any) -> Any:
     if isinstance(result, str):
         return {"skipped": result}
     if isinstance(result, list):
-        return [_as_json(each) for each in result]
+        return [_document(each) for each in result]
     if isinstance(result, float):
         return result
     return {**vars(result), "frames_per_second": result.per_second}
