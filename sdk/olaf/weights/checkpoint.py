@@ -67,16 +67,17 @@ class EnginePlayer:
         if self._ranks is None or dist.get_rank(group) == 0:
             self._player = Subscriber(self._where, Checkpoint(layout, self._share), **options)
 
-    def adopt(self, version: int, seconds: float) -> int:
+    def adopt(self, version: int, seconds: float, line: int | None = None) -> int:
         """Load ``version`` or a newer one, awaited for so many seconds; its number, on every rank.
 
-        Raises OlafError where it does not arrive, and what ``adopt`` of a Subscriber raises.
+        ``line`` is the publisher's (``Publisher.line``); None: of any run. Raises OlafError where it does not
+        arrive, and what ``adopt`` of a Subscriber raises.
         """
         if self._player is None:
             return self._follow()
         player, failed = self._player, True
         try:
-            if not player.await_version(version, seconds):
+            if not player.await_version(version, seconds, line):
                 raise OlafError(f"version {version} has not come from {self._where} in {seconds:g} s")
             if self._whole:
                 player.reinstall()

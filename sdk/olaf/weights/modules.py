@@ -44,6 +44,10 @@ class Module:
             self._group = getattr(source, "process_group", None)
             source = source.module if isinstance(source, _PARALLEL) else source._orig_mod
         self._source, self._dtype = source, dtype
+        for name, part in source.named_modules() if isinstance(source, torch.nn.Module) else ():
+            if type(part).__name__ == "FullyShardedDataParallel":
+                what = f"{name or 'the module'} is wrapped by FullyShardedDataParallel"
+                raise OtherLayout(f"{what}; shard it by fully_shard (fsdp_version: 2)")
         values = self._published()
         self.layout = self._first = self._described(values)
         ranks = {_rank(value) for value in values.values()}

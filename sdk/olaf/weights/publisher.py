@@ -39,7 +39,7 @@ _AGAIN, _SOON = 0.25, 0.05
 """Seconds between two manifests while nothing else is sent, and until one names a newer version."""
 _LOOK = 1.0
 """Seconds between two looks at who is silent."""
-_NOBODY = 5.0
+_NOBODY = 10.0
 """Seconds after the first version in which a player should be heard."""
 _REPORT, _LEAST_REPORT = 1.0, 0.1
 """Seconds between two reports about one player to the control plane, and between any two."""

@@ -1,8 +1,8 @@
-"""SGLang's door: pause, a custom loader that adopts, continue::
+"""Weights into SGLang, 0.5.6 to 0.5.23, by a custom loader that adopts::
 
     python -m sglang.launch_server … --custom-weight-loader olaf.weights.sglang.load
     info = {"where": "olaf://weights@engine", "layout": publisher.layout}
-    olaf.weights.sglang.update(engine, publisher.publish(), **info)
+    olaf.weights.sglang.update(engine, publisher.publish(), line=publisher.line, **info)
 
 ``load`` runs in SGLang's own process, where it joins as a player; the request carries a few bytes and no
 weights. Every tensor goes through the model's loader.
@@ -11,6 +11,7 @@ weights. Every tensor goes through the model's loader.
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,43 @@ _players: dict[str, tuple[EnginePlayer, Any]] = {}
 """This process's, by what they joined, with the model that each loads into."""
 
 
-def update(engine: Any, version: int, *, mode: str = "retract", seconds: float = 60.0, **info: Any) -> None:
+def update(
+    engine: Any,
+    version: int,
+    *,
+    mode: str = "retract",
+    seconds: float = 60.0,
+    line: int | None = None,
+    **info: Any,
+) -> None:
     """Have ``engine`` (``sglang.Engine`` or an object with its methods) play ``version`` or a newer one.
 
-    ``info``: ``where`` and ``layout``, and what else :class:`~olaf.weights.checkpoint.EnginePlayer` takes.
-    Generation pauses by ``mode`` and continues even where the update fails. Raises RuntimeError with SGLang's
-    reason.
+    ``line``: ``Publisher.line``. ``info``: ``where`` and ``layout``, and what else
+    :class:`~olaf.weights.checkpoint.EnginePlayer` takes. An engine with ``pause_generation`` pauses by
+    ``mode`` and continues even where the update fails; ``sglang.Engine`` has none, and lets its running
+    requests end first. Raises RuntimeError with SGLang's reason.
     """
-    wish = json.dumps({"version": version, "seconds": seconds, "info": info}).encode()
+    wish = json.dumps({"version": version, "seconds": seconds, "line": line, "info": info}).encode()
     carried = torch.from_numpy(np.frombuffer(wish, np.uint8).copy())
-    engine.pause_generation(mode)
-    try:
-        answer = engine.update_weights_from_tensor([("olaf", carried)], load_format=LOADER, flush_cache=True)
-    finally:
-        engine.continue_generation()
+    sessions = hasattr(engine, "begin_weight_update")  # from 0.5.2x on it takes tensors only in a session
+    with ExitStack() as stack:
+        if hasattr(engine, "pause_generation"):
+            engine.pause_generation(mode)
+            stack.callback(engine.continue_generation)
+        if sessions:
+            _require_done(engine.begin_weight_update(), version)
+        try:
+            answer = engine.update_weights_from_tensor(
+                [("olaf", carried)], load_format=LOADER, flush_cache=True
+            )
+        finally:
+            ended = engine.end_weight_update() if sessions else (True, "")
+        _require_done(answer, version)
+        _require_done(ended, version)
+
+
+def _require_done(answer: Any, version: int) -> None:
+    """Raise RuntimeError where SGLang refused."""
     done, reason = answer[:2] if isinstance(answer, tuple) else (answer.success, answer.message)
     if not done:
         raise RuntimeError(f"SGLang did not take version {version}: {reason}")
@@ -51,7 +75,7 @@ def load(model: Any, named_tensors: list[tuple[str, torch.Tensor]]) -> None:
         group = _ranks()
         player = EnginePlayer(wish["info"], lambda tensors: model.load_weights(tensors), group, whole=True)
         _players[joined] = player, model
-    _players[joined][0].adopt(wish["version"], wish["seconds"])
+    _players[joined][0].adopt(wish["version"], wish["seconds"], wish["line"])
 
 
 def _ranks() -> Any:

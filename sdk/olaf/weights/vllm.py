@@ -1,18 +1,20 @@
-"""vLLM's door: the weight-transfer backend ``olaf``, for vLLM 0.22 and later.
+"""The weight-transfer backend ``olaf`` of vLLM, 0.22 to 0.33.
 
     llm = LLM(model, weight_transfer_config={"backend": "olaf"})
     client.init_weight_transfer_engine({"where": "olaf://weights@engine", "layout": publisher.layout})
     client.start_weight_update()
-    client.update_weights({"version": publisher.publish()})
+    client.update_weights({"version": publisher.publish(), "line": publisher.line})
     client.finish_weight_update()
 
 Tensors that changed go to the model's own loader. A model whose engine rewrites weights when it loads them
-(quantised, fused experts) loads every tensor by vLLM's layerwise reload. vLLM's sparse patches are not
+(quantised, fused experts) loads every tensor by vLLM's layerwise reload, and so does every model before 0.25,
+whose workers always begin one. vLLM's sparse patches are not
 used: they are staged as whole tensors, cannot hold NaN, and have no way back when a loader fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,6 +29,8 @@ from olaf.weights.checkpoint import EnginePlayer
 
 _AS_LOADED = frozenset({"UnquantizedLinearMethod", "UnquantizedEmbeddingMethod"})
 """Methods of vLLM that keep weights as the checkpoint has them."""
+_WORKER_RELOADS = not hasattr(WeightTransferEngine, "start_weight_update")
+"""Whether the worker reloads layerwise for any backend, as before vLLM 0.25."""
 
 
 @dataclass
@@ -47,6 +51,8 @@ class UpdateInfo(WeightTransferUpdateInfo):
 
     version: int = 1
     seconds: float = 60.0
+    line: int | None = None
+    """``Publisher.line``, so that a publisher that came back is not taken for the one before."""
 
 
 class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
@@ -56,12 +62,12 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
     update_info_cls = UpdateInfo
     supports_draft_weight_update = False
     _player: EnginePlayer | None = None
+    _loader: Callable[[list[tuple[str, Any]]], object] | None = None
 
     def init_transfer_engine(self, init_info: InitInfo) -> None:
         """Join the players' cluster."""
-        self._player = EnginePlayer(
-            asdict(init_info), self._load, _ranks(self.parallel_config), self._rewrites()
-        )
+        whole = _WORKER_RELOADS or self._rewrites()
+        self._player = EnginePlayer(asdict(init_info), self._load, _ranks(self.parallel_config), whole)
 
     def start_weight_update(self) -> None:
         """Prepare a layerwise reload where the model needs one."""
@@ -70,11 +76,19 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
 
             initialize_layerwise_reload(self.model)
 
-    def receive_weights(self, update_info: UpdateInfo) -> None:
-        """Adopt; raises OlafError where the version does not come."""
+    def receive_weights(
+        self, update_info: UpdateInfo, load_weights: Callable[[list[tuple[str, Any]]], object] | None = None
+    ) -> None:
+        """Adopt; raises OlafError where the version does not come. vLLM 0.22 gives its ``load_weights``."""
         if self._player is None:
             raise RuntimeError("call init_weight_transfer_engine before update_weights")
-        self._player.adopt(update_info.version, update_info.seconds)
+        self._loader = load_weights
+        self._player.adopt(update_info.version, update_info.seconds, update_info.line)
+
+    @staticmethod
+    def trainer_send_weights(iterator: Any, trainer_args: Any) -> None:
+        """Refuse: a trainer publishes."""
+        raise RuntimeError("the backend olaf has no sending end in vLLM; give the trainer olaf.Publisher")
 
     def finish_weight_update(self) -> None:
         """End a layerwise reload."""
@@ -90,7 +104,10 @@ class OlafWeightTransferEngine(WeightTransferEngine[InitInfo, UpdateInfo]):
             self._player = None
 
     def _load(self, tensors: list[tuple[str, Any]]) -> None:
-        self.model.load_weights((name, tensor.to(self.device)) for name, tensor in tensors)
+        if self._loader is not None:
+            self._loader(tensors)
+        else:
+            self.model.load_weights((name, tensor.to(self.device)) for name, tensor in tensors)
 
     def _rewrites(self) -> bool:
         """Whether any layer holds its weights otherwise than the checkpoint."""

@@ -22,6 +22,7 @@ def main(store: str, info: str, rank: int) -> None:
     assert player.adopt(1, 60.0) == 1
     print(float(loaded["1.weight"].sum()))
     player.close()
+    dist.barrier()
     dist.destroy_process_group()
 
 

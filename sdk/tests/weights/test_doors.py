@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
 import types
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any
 
 import pytest
 
@@ -18,11 +18,10 @@ from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, adopt_into
 from tests.network import free_udp_ports
 from tests.weights.fan import PUBLISHER, Engine, player_address
+from tests.weights.signatures import recorded, signature_of, stand_in
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install olaf[torch]")
 nn = torch.nn
-Initial = TypeVar("Initial")
-Update = TypeVar("Update")
 
 
 def small(seed: int) -> Any:
@@ -62,44 +61,44 @@ def published() -> Any:
         yield publisher, trained, {"where": publisher.address, "layout": publisher.layout}
 
 
-@pytest.fixture
-def recorded_vllm(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """vLLM 0.33's weight transfer as far as the door uses it; returns the calls of its layerwise reload."""
+@pytest.fixture(params=list(recorded("vllm")))
+def vllm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """vLLM's weight transfer as its wheel has it; ``calls`` are those of its layerwise reload."""
+    found, calls = recorded("vllm")[request.param], []
 
-    class WeightTransferEngine(Generic[Initial, Update]):
-        def __init__(self, config: Any, vllm_config: Any, device: Any, model: Any) -> None:
-            self.config, self.device, self.model = config, device, model
-            self.parallel_config, self.model_config = vllm_config.parallel_config, vllm_config.model_config
+    def initialise(self: Any, config: Any, parallel_config: Any = None, vllm_config: Any = None,
+                   device: Any = None, model: Any = None) -> None:  # fmt: skip
+        self.model = model
+        self.parallel_config = parallel_config or vllm_config.parallel_config
+        if vllm_config is not None:
+            self.device, self.model_config = device, vllm_config.model_config
 
-        def update_weights(self, update_info: dict[str, Any]) -> None:
-            engine: Any = self
-            engine.receive_weights(engine.update_info_cls(**update_info))
+    bodies: dict[str, Any] = {"__init__": initialise}
+    if "update_weights" in found["WeightTransferEngine"]:
+        bodies["update_weights"] = lambda self, update_info: self.receive_weights(
+            self.update_info_cls(**update_info)
+        )
+    registry: dict[str, Any] = {}
 
-    class WeightTransferEngineFactory:
-        _registry: ClassVar[dict[str, Any]] = {}
+    def register(cls: Any, name: str, module_path_or_cls: Any, class_name: Any) -> None:
+        if registry.setdefault(name, module_path_or_cls) is not module_path_or_cls:
+            raise ValueError(name)
 
-        @classmethod
-        def register_engine(cls, name: str, module_path_or_cls: Any, class_name: str | None = None) -> None:
-            if name in cls._registry:
-                raise ValueError(name)
-            cls._registry[name] = module_path_or_cls
-
-    calls: list[str] = []
-    base = {
-        "WeightTransferEngine": WeightTransferEngine,
-        "WeightTransferInitInfo": type("WeightTransferInitInfo", (), {}),
-        "WeightTransferUpdateInfo": type("WeightTransferUpdateInfo", (), {}),
-    }
-    reload = {
-        "initialize_layerwise_reload": lambda model: calls.append("initialize"),
-        "finalize_layerwise_reload": lambda model, model_config: calls.append("finalize"),
-    }
+    factory: Any = stand_in("Factory", found["WeightTransferEngineFactory"], {})
+    factory.register_engine = classmethod(_method(found["WeightTransferEngineFactory"], register))
+    factory._registry = registry
     modules: dict[str, dict[str, Any]] = {
-        "vllm.distributed.weight_transfer.base": base,
-        "vllm.distributed.weight_transfer.factory": {
-            "WeightTransferEngineFactory": WeightTransferEngineFactory
+        "vllm.distributed.weight_transfer.base": {
+            "WeightTransferEngine": stand_in("Engine", found["WeightTransferEngine"], bodies),
+            "WeightTransferInitInfo": type("WeightTransferInitInfo", (), {}),
+            "WeightTransferUpdateInfo": type("WeightTransferUpdateInfo", (), {}),
         },
-        "vllm.model_executor.model_loader.reload": reload,
+        "vllm.distributed.weight_transfer.factory": {"WeightTransferEngineFactory": factory},
+        "vllm.model_executor.model_loader.reload": {
+            name: lambda *args, name=name: calls.append(name.split("_")[0])
+            for name in ("initialize_layerwise_reload", "finalize_layerwise_reload")
+            if name in found
+        },
     }
     for name, content in modules.items():
         parts = name.split(".")
@@ -110,12 +109,24 @@ def recorded_vllm(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         vars(module).update(content)
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.delitem(sys.modules, "olaf.weights.vllm", raising=False)
-    return calls
+    return types.SimpleNamespace(calls=calls, registry=registry, methods=found["WeightTransferEngine"])
+
+
+def _method(methods: Any, body: Any) -> Any:
+    """A class method with the recorded signature of ``register_engine``."""
+    signature = signature_of(methods["register_engine"])
+
+    def call(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        bound.apply_defaults()
+        return body(**bound.arguments)
+
+    return call
 
 
 @pytest.mark.parametrize("quantised", [False, True])
 def test_vllms_door_loads_each_version_and_all_of_it_where_weights_are_rewritten(
-    recorded_vllm: list[str], published: Any, quantised: bool
+    vllm: Any, published: Any, quantised: bool
 ) -> None:
     door = import_module("olaf.weights.vllm")
     publisher, trained, where = published
@@ -124,22 +135,33 @@ def test_vllms_door_loads_each_version_and_all_of_it_where_weights_are_rewritten
     served = engines(quantised)
     parallel = types.SimpleNamespace(world_size=1)
     config = types.SimpleNamespace(parallel_config=parallel, model_config=None)
-    factory: Any = sys.modules["vllm.distributed.weight_transfer.factory"]
-    engine = factory.WeightTransferEngineFactory._registry["olaf"](None, config, "cpu", served)
+    kind = vllm.registry["olaf"]
+    old = "start_weight_update" not in vllm.methods  # of 0.22, whose worker does more
+    engine = kind(None, parallel, served) if old else kind(None, config, "cpu", served)
+
+    def update(**info: Any) -> None:
+        if old:
+            engine.receive_weights(engine.update_info_cls(**info), load_weights=served.load_weights)
+            return
+        engine.start_weight_update()
+        engine.update_weights(info)
+        engine.finish_weight_update()
+
     with pytest.raises(RuntimeError, match="init_weight_transfer_engine"):
-        engine.update_weights({"version": 1})
+        update(version=1)
+    vllm.calls.clear()
     engine.init_transfer_engine(door.InitInfo(**where))
     for _ in range(2):
         with torch.no_grad():
             trained[0].weight[2] += 1
-        engine.start_weight_update()
-        engine.update_weights({"version": publisher.publish()})
-        engine.finish_weight_update()
+        update(version=publisher.publish(), line=publisher.line)
         assert same(served, trained)
     assert served.loads == [["0.weight", "1.weight"]] * 2
-    assert recorded_vllm == (["initialize", "finalize"] * 2 if quantised else [])
+    assert vllm.calls == (["initialize", "finalize"] * 2 if quantised and not old else [])
     with pytest.raises(OlafError, match="version 9 has not come"):
-        engine.update_weights({"version": 9, "seconds": 0.05})
+        update(version=9, seconds=0.05)
+    with pytest.raises(OlafError, match="version 2 has not come"):  # of another run
+        update(version=2, line=publisher.line - 1, seconds=0.05)
     engine.shutdown()
 
 
@@ -148,42 +170,76 @@ def test_vllms_entry_point_is_declared() -> None:
     assert '[project.entry-points."vllm.general_plugins"]\nolaf = "olaf.weights.vllm:register"' in text
 
 
-def test_sglangs_door_pauses_loads_and_continues(published: Any) -> None:
+@pytest.mark.parametrize("version", list(recorded("sglang")))
+@pytest.mark.parametrize("pauses", [False, True])
+def test_sglangs_door_loads_in_a_session_where_there_are_sessions(
+    published: Any, version: str, pauses: bool
+) -> None:
     from olaf.weights import sglang as door
 
     publisher, trained, where = published
-    served, calls = engines(), []
+    methods = recorded("sglang")[version]["Engine"]
+    served, calls, open_ = engines(), [], [False]
 
-    class RecordedEngine:
-        """``sglang.Engine`` 0.5.23, as far as the door uses it."""
+    def update(self: Any, named_tensors: Any, load_format: str, flush_cache: bool) -> tuple[bool, str]:
+        assert (load_format, flush_cache) == ("olaf.weights.sglang.load", True)
+        if "begin_weight_update" in methods and not open_[0]:
+            return False, "begin_weight_update() must be called first"
+        try:
+            door.load(served, named_tensors)
+        except OlafError as error:
+            return False, str(error)
+        return True, "Success"
 
-        def pause_generation(self, mode: str) -> None:
-            calls.append(mode)
+    def session(begins: bool) -> tuple[bool, str]:
+        open_[0] = begins
+        calls.append("begin" if begins else "end")
+        return True, ""
 
-        def continue_generation(self) -> None:
-            calls.append("continue")
-
-        def update_weights_from_tensor(
-            self, named_tensors: Any, load_format: str | None = None, flush_cache: bool = True
-        ) -> tuple[bool, str]:
-            assert (load_format, flush_cache) == ("olaf.weights.sglang.load", True)
-            try:
-                door.load(served, named_tensors)
-            except OlafError as error:
-                return False, str(error)
-            return True, "Success"
-
+    bodies: dict[str, Any] = {"update_weights_from_tensor": update}
+    if "begin_weight_update" in methods:
+        bodies["begin_weight_update"] = lambda self, selector: session(True)
+        bodies["end_weight_update"] = lambda self: session(False)
+    engine: Any = stand_in("Engine", methods, bodies)()
+    if pauses:  # an engine behind HTTP: routes of the server
+        engine.pause_generation = calls.append
+        engine.continue_generation = lambda: calls.append("continue")
     for _ in range(2):
         with torch.no_grad():
             trained[0].weight[1] -= 1
-        door.update(RecordedEngine(), publisher.publish(), **where)
+        door.update(engine, publisher.publish(), line=publisher.line, **where)
         assert same(served, trained)
     with pytest.raises(RuntimeError, match="did not take version 9: version 9 has not come"):
-        door.update(RecordedEngine(), 9, seconds=0.05, **where)
-    assert calls == ["retract", "continue"] * 3
+        door.update(engine, 9, seconds=0.05, **where)
+    inner = ["begin", "end"] if "begin_weight_update" in methods else []
+    assert calls == (["retract", *inner, "continue"] if pauses else inner) * 3
     for player, _ in door._players.values():
         player.close()
     door._players.clear()
+
+
+def test_trainers_still_call_what_the_callback_has() -> None:
+    for found in recorded("transformers").values():
+        for name in ("on_train_begin", "on_step_end", "on_train_end"):
+            signature_of(found["TrainerCallback"][name]).bind("self", "args", "state", "control", model=1)
+    for found in recorded("trl").values():
+        assert "callbacks=" in found["GRPOTrainer"]["__init__"]["parameters"].split()
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_a_replicated_model_rank_0_alone_publishes(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("transformers") is None:  # its callback adds nothing that this test needs
+        module: Any = types.ModuleType("transformers")
+        module.TrainerCallback = object
+        monkeypatch.setitem(sys.modules, "transformers", module)
+        monkeypatch.delitem(sys.modules, "olaf.weights.trl", raising=False)
+    door = import_module("olaf.weights.trl")
+    callback = door.Publish("127.0.0.1:9", local="127.0.0.1:0", multicast=False)
+    state = types.SimpleNamespace(is_world_process_zero=rank == 0)
+    callback.on_train_begin(None, state, None, model=small(1))
+    callback.on_step_end(None, state, None)
+    assert (callback.publisher.version if callback.publisher else None) == (2 if rank == 0 else None)
+    callback.on_train_end(None, state, None)
 
 
 def test_trls_callback_publishes_what_training_begins_with_and_every_step() -> None:
@@ -248,10 +304,3 @@ def test_an_engine_of_two_ranks_has_one_player(tmp_path: Path, published: Any) -
     assert [rank.returncode for rank in ranks] == [0, 0]
     assert sums == [trained[0].weight.sum().item()] * 2
     assert len(publisher.players) == 1
-
-
-def test_the_recorded_signatures_are_the_installed_ones() -> None:
-    base = pytest.importorskip("vllm.distributed.weight_transfer.base", reason="needs vLLM")
-    assert list(inspect.signature(base.WeightTransferEngine.__init__).parameters) == [
-        "self", "config", "vllm_config", "device", "model",
-    ]  # fmt: skip
