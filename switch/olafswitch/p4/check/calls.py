@@ -1,6 +1,7 @@
 """Calls, checked: of functions, actions, methods, tables, parsers and controls; constructors of externs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from olafswitch.p4.check.coercion import coerce
@@ -9,6 +10,7 @@ from olafswitch.p4.check.scope import Functions, Scope
 from olafswitch.p4.check.typing import resolve, unify
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import has_effects, pinned
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.annotations import named
@@ -59,7 +61,7 @@ def _function(node: tree.Call, name: str, overloads: tuple[tree.Function | tree.
     inner, variables = _open_signature(signature, owner, scope.top())
     bindings = _given(node, signature.type_params, variables, scope)
     formals = [resolve(p.type, inner) for p in signature.params]
-    args = bind(pair(signature.params, node.args, name, node.pos), formals, bindings, scope, node.pos)
+    args = bind(signature.params, node, name, formals, bindings, scope)
     result = t.substitute(resolve(signature.result, inner) if signature.result else t.VOID, bindings)
     types = tuple(bindings.get(v, t.ANY) for v in variables)
     if isinstance(chosen, tree.ExternFunction):
@@ -97,7 +99,7 @@ def _extern_function(node: tree.Call, name: str, types: tuple[t.Type, ...], args
         return condition
     if name == "verify" and scope.frame.kind not in ("parser", "state"):
         raise Refused(node.pos, name, "can be called in parsers only")
-    return ir.ExternCall(result, "", name, None, types, args, node.pos)
+    return _ordered(ir.ExternCall(result, "", name, None, types, args, node.pos), scope)
 
 
 def _action(node: tree.Call, action: ir.Action, scope: Scope) -> ir.Expr:
@@ -190,8 +192,7 @@ def _extern_method(node: tree.Call, method: str, type_: t.Extern, instance: ir.I
     inner, variables = _open_signature(signature, f"{type_.name}.{method}", outer)
     bindings = _given(node, signature.type_params, variables, scope)
     formals = [resolve(p.type, inner) for p in signature.params]
-    pairs = pair(signature.params, node.args, f"{type_}.{method}", node.pos)
-    args = bind(pairs, formals, bindings, scope, node.pos)
+    args = bind(signature.params, node, f"{type_}.{method}", formals, bindings, scope)
     assert signature.result is not None
     result = t.substitute(resolve(signature.result, inner), bindings)
     if t.has_variables(result):
@@ -199,7 +200,31 @@ def _extern_method(node: tree.Call, method: str, type_: t.Extern, instance: ir.I
     types = tuple(bindings.get(v, t.ANY) for v in variables)
     if type_.name == "packet_in" and scope.frame.kind not in ("parser", "state"):
         raise Refused(node.pos, f"packet_in.{method}", "can be called in parsers only")
-    return ir.ExternCall(result, type_.name, method, instance, types, args, node.pos)
+    return _ordered(ir.ExternCall(result, type_.name, method, instance, types, args, node.pos), scope)
+
+
+def _ordered(made: ir.ExternCall, scope: Scope) -> ir.Expr:
+    """The call with operands that have effects in temporaries, so that no extern depends on their order."""
+    if not any(has_effects(arg.value) for arg in made.args) or len(made.args) < 2:
+        return made
+    before: list[ir.Declare] = []
+
+    def keep(value: ir.Expr) -> ir.Expr:
+        if isinstance(value, ir.Make):
+            parts = {at: keep(value.parts[at]) for at in value.order or range(len(value.parts))}
+            return ir.Make(value.type, tuple(parts[at] for at in range(len(parts))))
+        if isinstance(value, ir.Const | ir.Default):
+            return value
+        local = ir.Local(value.type, scope.unit.unique("operand"))
+        before.append(ir.Declare(local, value))
+        return local
+
+    args = list(made.args)
+    for at in sorted(range(len(args)), key=lambda at: args[at].turn):
+        if (value := args[at].value) is not None:
+            written = args[at].direction in ("out", "inout")
+            args[at] = replace(args[at], value=pinned(value, keep) if written else keep(value))
+    return ir.Let(made.type, tuple(before), replace(made, args=tuple(args))) if before else made
 
 
 def local_action(declaration: tree.Action, scope: Scope, pos: Pos) -> ir.Action:
@@ -244,22 +269,22 @@ def pair(
 
 def bind_to(params: Sequence[ir.Parameter], node: tree.Call, what: str, scope: Scope) -> tuple[ir.Arg, ...]:
     """The checked arguments of an action, a parser or a control; raises Refused as :func:`bind`."""
-    return bind(
-        pair(params, node.args, what, node.pos), [param.type for param in params], {}, scope, node.pos
-    )
+    return bind(params, node, what, [param.type for param in params], {}, scope)
 
 
 def bind(
-    pairs: Sequence[tuple[Parameter, tree.Argument | None]],
+    params: Sequence[_P],
+    node: tree.Call,
+    what: str,
     formals: Sequence[t.Type],
     bindings: dict[t.Variable, t.Type],
     scope: Scope,
-    pos: Pos,
 ) -> tuple[ir.Arg, ...]:
     """The checked arguments, in the parameters' order; ``bindings`` gets the type parameters.
 
     Raises Refused where an argument has the wrong type or cannot be written.
     """
+    pairs = pair(params, node.args, what, node.pos)
     checked: list[ir.Expr | None] = []
     for (param, arg), formal in zip(pairs, formals, strict=True):
         value = _value(param, arg, t.substitute(formal, bindings), scope)
@@ -269,7 +294,7 @@ def bind(
     bound = []
     for (param, arg), formal, value in zip(pairs, formals, checked, strict=True):
         type_ = t.substitute(formal, bindings)
-        where = arg.pos if arg else pos
+        where = arg.pos if arg else node.pos
         if value is None:
             if param.direction != "out":
                 raise Refused(where, param.name, "_ stands only for an out parameter")
@@ -278,7 +303,8 @@ def bind(
                 raise Refused(where, param.name, f"is {type_}, the argument {value.type}")
         else:
             value = coerce(value, type_, where)
-        bound.append(ir.Arg(param.direction or "in", value, type_))
+        turn = node.args.index(arg) if arg else len(node.args)
+        bound.append(ir.Arg(param.direction or "in", value, type_, turn))
     return tuple(bound)
 
 

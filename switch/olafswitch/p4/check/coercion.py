@@ -3,6 +3,7 @@
 from olafswitch.p4.check.constants import masked, signed
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import has_effects
 from olafswitch.p4.refuse import Pos, Refused
 
 
@@ -26,9 +27,9 @@ def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
     if isinstance(have, t.Tuple):
         parts = _parts(expr, have, want, pos)
         if parts is not None:
-            return ir.Make(want, parts)
+            return ir.Make(want, parts, _order(expr, have, want))
     if isinstance(base, t.Stack) and isinstance(have, t.ListOf) and isinstance(expr, ir.Make):
-        return coerce(ir.Make(t.Tuple(tuple(p.type for p in expr.parts)), expr.parts), want, pos)
+        return coerce(_as_tuple(expr), want, pos)
     raise Refused(pos, str(have), f"{want} is needed here")
 
 
@@ -48,11 +49,31 @@ def _relabel(expr: ir.Expr, type_: t.Type) -> ir.Expr:
     return ir.Cast(type_, expr)
 
 
+def _as_tuple(made: ir.Make) -> ir.Make:
+    return ir.Make(t.Tuple(tuple(part.type for part in made.parts)), made.parts, made.order)
+
+
+def _order(expr: ir.Expr, have: t.Tuple, want: t.Type) -> tuple[int, ...]:
+    """The order of evaluation of the parts of ``want``: that in which ``expr`` was written."""
+    if not isinstance(expr, ir.Make):
+        return ()
+    size, order = len(expr.parts), expr.order
+    base = t.unwrapped(want)
+    if have.names is not None and isinstance(base, t.Struct):
+        fields = [name for name, _ in base.fields]
+        written = [fields.index(name) for name in have.names]
+        order, size = tuple(written), len(fields)
+    order = (*order, *(at for at in range(size) if at not in order)) if order else ()
+    return order if order != tuple(sorted(order)) else ()
+
+
 def _parts(expr: ir.Expr, have: t.Tuple, want: t.Type, pos: Pos) -> tuple[ir.Expr, ...] | None:
     """The tuple's items as the parts of ``want``; None when it has no parts."""
     if isinstance(expr, ir.Make):
         given = list(expr.parts)
     else:
+        if has_effects(expr):
+            raise Refused(pos, str(have), f"{want} is needed here; put it in a variable of its type first")
         given = [ir.Element(item, expr, ir.Const(t.INTEGER, index)) for index, item in enumerate(have.items)]
     rest = bool(given) and given[-1].type == t.DOTS
     if rest:
@@ -121,5 +142,5 @@ def cast(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
     if isinstance(source, t.Struct) and isinstance(target, t.Struct) and isinstance(expr, ir.Make):
         alike = [n for n, _ in source.fields] == [n for n, _ in target.fields]
         if alike and source.kind == target.kind:
-            return coerce(ir.Make(t.Tuple(tuple(p.type for p in expr.parts)), expr.parts), want, pos)
+            return coerce(_as_tuple(expr), want, pos)
     raise Refused(pos, f"cast of {have} to {want}", "this cast does not exist")

@@ -8,6 +8,7 @@ from olafswitch.p4.check.scope import Scope, Value
 from olafswitch.p4.check.typing import resolve
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import has_effects
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.syntax import tree
 
@@ -134,7 +135,7 @@ def _member(node: tree.Member, scope: Scope) -> ir.Expr:
         at = type_.names.index(node.name)
         return (
             base.parts[at]
-            if isinstance(base, ir.Make)
+            if isinstance(base, ir.Make) and not has_effects(base)
             else ir.Element(type_.items[at], base, ir.Const(t.INTEGER, at))
         )
     if isinstance(type_, t.Stack):
@@ -161,7 +162,7 @@ def _index(node: tree.Index, scope: Scope) -> ir.Expr:
     if isinstance(type_, t.Tuple):
         if known is None:
             raise Refused(node.pos, "tuple index", "must be known at compile time")
-        if isinstance(base, ir.Make):
+        if isinstance(base, ir.Make) and not has_effects(base):
             return base.parts[known]
         return ir.Element(type_.items[known], base, index)
     if not (isinstance(index.type, t.Bit) or index.type == t.INTEGER):
@@ -235,7 +236,7 @@ def writable(node: tree.Expr, scope: Scope) -> ir.Expr:
 
 
 def _struct_field(base: ir.Expr, type_: t.Struct, name: str, field: t.Type) -> ir.Expr:
-    if isinstance(base, ir.Make):
+    if isinstance(base, ir.Make) and not has_effects(base):
         return base.parts[[n for n, _ in type_.fields].index(name)]
     return ir.Field(field, base, name)
 

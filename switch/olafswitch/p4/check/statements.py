@@ -10,7 +10,7 @@ from olafswitch.p4.check.scope import Scope, Value
 from olafswitch.p4.check.typing import resolve
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import jumps, pinned
+from olafswitch.p4.ir.walk import has_effects, jumps, pinned
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax import tree
 
@@ -104,7 +104,7 @@ def _assign(node: tree.Assign, scope: Scope) -> ir.Statement:
 
 def _do(node: tree.Do, scope: Scope) -> ir.Statement:
     made = call(node.call, scope)
-    if isinstance(made, ir.Const | ir.IsValid):
+    if not has_effects(made):
         return ir.Body(())
     return ir.Do(made)
 
@@ -227,15 +227,16 @@ def _for_in(node: tree.ForIn, scope: Scope) -> ir.Statement:
     collection = check(node.collection, scope)
     base = t.unwrapped(collection.type)
     if isinstance(collection, ir.Make) and isinstance(base, t.ListOf | t.Tuple):
-        bodies: list[ir.Statement] = []
-        for part in collection.parts:
-            once = ir.Body(
-                (ir.Declare(variable, coerce(part, type_, node.pos)), _loop_body(node.body, scope))
-            )
-            bodies.append(once)
+        parts = [coerce(part, type_, node.pos) for part in collection.parts]
+        first: list[ir.Statement] = []
+        if has_effects(collection):
+            items = [ir.Local(type_, unit.unique("item")) for _ in parts]
+            first = [ir.Declare(item, part) for item, part in zip(items, parts, strict=True)]
+            parts = list(items)
+        bodies = [ir.Body((ir.Declare(variable, part), _loop_body(node.body, scope))) for part in parts]
         if any(map(jumps, bodies)):
             raise Refused(node.pos, "for in", "break and continue over a list are not supported")
-        return ir.Body(tuple(ir.Body((body,)) for body in bodies))
+        return ir.Body((*first, *bodies))
     if not isinstance(base, t.Stack) or base.element != type_:
         raise Refused(node.pos, "for in", f"cannot go over {collection.type}")
     counter = ir.Local(t.Bit(32), unit.unique("at"))

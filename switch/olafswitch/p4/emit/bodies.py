@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from olafswitch.p4.emit.expressions import Expressions
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.writer import Writer, fields, has_effects
+from olafswitch.p4.emit.writer import Writer, fields
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import pinned
+from olafswitch.p4.ir.walk import has_effects, pinned
 
 
 class Body:
@@ -52,7 +52,7 @@ class Body:
             case ir.Assign(target=target, value=value):
                 self._assignment(target, value)
             case ir.Do(call=call):
-                self.call(call)
+                self.e.value(call)
             case ir.If():
                 self.w.line(f"if ({self.e.value(node.condition)}) {{")
                 self.statement(node.yes)
@@ -200,28 +200,26 @@ class Body:
             _root(arg.value) for arg in args if arg.direction in ("out", "inout") and arg.value is not None
         ]
         overlap = len(set(roots)) < len(roots)
-        effects = [has_effects(arg.value) for arg in args]
-        values: list[str] = []
+        turns = sorted(range(len(args)), key=lambda at: args[at].turn)
+        effects = [has_effects(args[at].value) for at in turns]
+        values = [""] * len(args)
         back: list[tuple[ir.Expr, str]] = []
-        for at, arg in enumerate(args):
+        for turn, at in enumerate(turns):
+            arg, later = args[at], any(effects[turn + 1 :])
             if arg.value is None:
-                values.append(self.e.keep(f"{self.e.cpp(arg.type)}{{}}", arg.type))
-                continue
-            if arg.direction in ("out", "inout"):
+                values[at] = self.e.keep(f"{self.e.cpp(arg.type)}{{}}", arg.type)
+            elif arg.direction in ("out", "inout"):
                 place = self.pin(arg.value)
-                if always_copy or overlap or not _addressable(place):
+                if always_copy or overlap or later or not _addressable(place):
                     first = self.e.value(place) if arg.direction == "inout" else f"{self.e.cpp(arg.type)}{{}}"
-                    name = self.e.keep(first, arg.type)
-                    back.append((place, name))
-                    values.append(name)
+                    values[at] = self.e.keep(first, arg.type)
+                    back.append((place, values[at]))
                 else:
-                    values.append(self.e.value(place))
-                continue
-            value = self.e.value(arg.value)
-            shared = by_reference and (not _addressable(arg.value) or _root(arg.value) in roots)
-            if any(effects[at + 1 :]) or shared:
-                value = self.e.keep(value, arg.type)
-            values.append(value)
+                    values[at] = self.e.value(place)
+            else:
+                value = self.e.value(arg.value)
+                shared = by_reference and (not _addressable(arg.value) or _root(arg.value) in roots)
+                values[at] = self.e.keep(value, arg.type) if later or shared else value
         return values, back
 
     def _apply(self, node: ir.Apply) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import Writer, fields, has_effects, literal, words_of
+from olafswitch.p4.emit.writer import Writer, fields, literal, words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import has_effects
 
 
 class Effects(Protocol):
@@ -46,13 +47,15 @@ class Expressions:
         cpp = self.cpp(base) if isinstance(base, t.Bit) else "u64"
         return [f"Limbs<{cpp}>::get(({cpp})({value}), {word})" for word in range(words_of(base))]
 
-    def row(self, exprs: Sequence[ir.Expr]) -> list[str]:
-        """Several expressions, evaluated in order."""
-        made = []
-        for at, expr in enumerate(exprs):
+    def row(self, exprs: Sequence[ir.Expr], order: Sequence[int] = ()) -> list[str]:
+        """Several expressions, evaluated in ``order``, or from left to right."""
+        made = [""] * len(exprs)
+        turns = order or range(len(exprs))
+        for turn, at in enumerate(turns):
+            expr = exprs[at]
             value = self.value(expr)
-            later = any(has_effects(other) for other in exprs[at + 1 :])
-            made.append(self.keep(value, expr.type) if later and not isinstance(expr, ir.Const) else value)
+            later = any(has_effects(exprs[other]) for other in turns[turn + 1 :])
+            made[at] = self.keep(value, expr.type) if later and not isinstance(expr, ir.Const) else value
         return made
 
     def value(self, expr: ir.Expr) -> str:
@@ -78,8 +81,13 @@ class Expressions:
                 return self._cast(expr)
             case ir.Mux():
                 return self._mux(expr)
-            case ir.Make(type=type_, parts=parts):
-                return self._make(type_, self.row(parts))
+            case ir.Make(type=type_, parts=parts, order=order):
+                return self._make(type_, self.row(parts, order))
+            case ir.Let(before=before, value=value):
+                for each in before:
+                    assert each.value is not None
+                    self.w.line(f"{self.cpp(each.local.type)} {each.local.name} = {self.value(each.value)};")
+                return self.value(value)
             case ir.Default(type=type_):
                 return f"{self.cpp(type_)}{{}}"
             case ir.IsValid(base=base):

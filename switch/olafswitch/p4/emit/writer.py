@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import live
 
 
 class Types:
@@ -135,11 +133,3 @@ class Writer:
             yield inside
         finally:
             self.lines = outside
-
-
-_EFFECTS = (ir.Call, ir.Apply, ir.TableApply, ir.ExternCall, ir.HeaderCall, ir.StackPart)
-
-
-def has_effects(expr: ir.Expr | None) -> bool:
-    """Whether evaluating it may change anything, or depends on when it happens."""
-    return expr is not None and any(isinstance(each, _EFFECTS) for each in live(expr))

@@ -99,6 +99,15 @@ class Make(Expr):
     """A struct, valid header, tuple or stack from its parts, in order."""
 
     parts: tuple[Expr, ...]
+    order: tuple[int, ...] = ()
+    """The order in which the parts are evaluated, where they were written in another; by index."""
+
+
+class Let(Expr):
+    """``value``, after the declarations ``before``: temporaries for operands that must be evaluated first."""
+
+    before: tuple[Declare, ...]
+    value: Expr
 
 
 class Default(Expr):
@@ -114,6 +123,8 @@ class Arg(Frozen):
     value: Expr | None
     """None for an ``out`` argument written as ``_``."""
     type: t.Type
+    turn: int = 0
+    """Its place among the arguments as written: they are evaluated, and copied back, in that order."""
 
 
 class Call(Expr):

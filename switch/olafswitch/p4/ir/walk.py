@@ -25,6 +25,14 @@ def live(node: Any) -> Iterator[ir.Expr]:
                 yield node
 
 
+_EFFECTS = (ir.Call, ir.Apply, ir.TableApply, ir.ExternCall, ir.HeaderCall, ir.StackPart)
+
+
+def has_effects(expr: ir.Expr | None) -> bool:
+    """Return whether evaluating ``expr`` may change anything, or depends on when it happens."""
+    return expr is not None and any(isinstance(each, _EFFECTS) for each in live(expr))
+
+
 def ends(statement: ir.Statement | None) -> bool:
     """Whether nothing that follows the statement is reached: it returns or exits on every path."""
     match statement:
@@ -61,4 +69,6 @@ def pinned(target: ir.Expr, keep: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
             return replace(target, base=pinned(base, keep), start=keep(start))
         case ir.Slice(base=base) | ir.Field(base=base):
             return replace(target, base=pinned(base, keep))
+        case ir.Cast(operand=operand):
+            return replace(target, operand=pinned(operand, keep))
     return target

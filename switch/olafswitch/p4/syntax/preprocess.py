@@ -22,14 +22,20 @@ GOES_ON = "\ue00b"
 _STRING = re.compile(
     r"""^[ \t]*\#(?:\\\n|[^\n])* | //[^\n]* | /\*.*?\*/ | (?P<string>"(?:\\.|[^"\\])*")""", re.X | re.M | re.S
 )
+_SPLICE = re.compile(r"\\[ \t\r\f\v]*\n")
+_DROPPED = frozenset(["pragma", "ident", "sccs", "assert", "unassert"])
+"""Directives that a C preprocessor knows and that mean nothing to P4."""
+PREDEFINED = {"__P4C__": "1", "__TARGET_BMV2__": "1"}
+"""The macros of p4c for v1model."""
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|else|endif|define|undef|error|warning)\b")
 
 
 def _on_one_line(text: str) -> str:
-    """The text with its strings in one line each, and as many empty lines after them as they took.
+    """Return the text with spliced lines joined and its strings in one line each.
 
-    Directives inside a string, as in a long annotation, are kept as lines of their own; the string becomes
-    parts around them, which :func:`olafswitch.p4.syntax.tokens.tokenize` joins again.
+    As many empty lines follow as each of them took. Directives inside a string, as in a long annotation,
+    are kept as lines of their own; the string becomes parts around them, which
+    :func:`olafswitch.p4.syntax.tokens.tokenize` joins again.
     """
 
     def joined(match: re.Match[str]) -> str:
@@ -38,7 +44,23 @@ def _on_one_line(text: str) -> str:
             return match[0]
         return "\n".join(_parts(string[1:-1].split("\n")))
 
-    return _STRING.sub(joined, text)
+    return _STRING.sub(joined, _spliced(text))
+
+
+def _spliced(text: str) -> str:
+    """Join each line that ends with a backslash with the next one, before anything else is read."""
+    if not _SPLICE.search(text):
+        return text
+    made = [""]
+    taken = 0
+    for line in text.split("\n"):
+        end = re.search(r"\\[ \t\r\f\v]*$", line)
+        made[-1] += line[: end.start()] if end else line
+        taken += 1
+        if not end:
+            made += [""] * taken
+            taken = 0
+    return "\n".join(made[:-1])
 
 
 def _parts(lines: Sequence[str]) -> Iterator[str]:
@@ -62,9 +84,16 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         super().__init__()
         self.line_directive = "#line"
         self.refusal: Refused | None = None
+        self.at = Pos("", 1, 1)
 
     def on_error(self, file: str, line: int, message: str) -> None:
-        self.refusal = self.refusal or Refused(Pos(file, line, 1), "preprocessor", message)
+        at = Pos(file, line, 1) if line else self.at
+        self.refusal = self.refusal or Refused(at, "preprocessor", message.strip())
+
+    def include(self, tokens: Any, original_line: Any) -> Any:
+        if not tokens:
+            raise IndexError
+        return super().include(tokens, original_line)
 
     def on_include_not_found(self, malformed: bool, system: bool, directory: str, path: str) -> None:
         self.on_error(self.source, self.linemacro, f"#include of {path!r}: no such file in the include path")
@@ -74,11 +103,17 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         return io.StringIO(_on_one_line(super().on_file_open(is_system_include, includepath).read()))
 
     def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> Any:
-        if directive.value in ("error", "warning"):
-            if directive.value == "error":
-                self.on_error(directive.source, directive.lineno, "".join(t.value for t in toks).strip())
-            return True
+        self.at = Pos(directive.source, directive.lineno, 1)
+        once = [each.value for each in toks[:1]] == ["once"]
+        if directive.value in _DROPPED and not (directive.value == "pragma" and once):
+            raise pcpp.OutputDirective(pcpp.Action.IgnoreAndRemove)
         return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
+
+    def on_directive_unknown(self, directive: Any, toks: Any, ifpassthru: bool, precedingtoks: Any) -> Any:
+        """pcpp asks for this outside of skipped groups only, so that these skip an ``#error`` too."""
+        if directive.value == "error":
+            self.on_error(directive.source, directive.lineno, "".join(t.value for t in toks).strip())
+        return True if directive.value in ("error", "warning") else None
 
     def on_unknown_macro_in_defined_expr(self, token: Any) -> bool:
         return False
@@ -90,16 +125,19 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         return False
 
 
-def preprocess(source: Path, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None) -> str:
-    """The program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize`.
+def preprocess(
+    source: Path, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
+) -> str:
+    """Return the program as one text with ``#line`` marks for :func:`olafswitch.p4.syntax.tokens.tokenize`.
 
-    Raises Refused, at the place of an ``#error``, a missing include or a malformed directive.
+    A macro whose value in ``defines`` is None is undefined. Raises Refused, at the place of an ``#error``, a
+    missing include or a malformed directive.
     """
     return preprocess_text(source.read_text(errors="replace"), str(source), include, defines)
 
 
 def preprocess_text(
-    text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str] | None = None
+    text: str, name: str, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:
     """As :func:`preprocess`, for text that was read from the file ``name``."""
     engine = _P4Preprocessor()
@@ -112,12 +150,15 @@ def preprocess_text(
         (re.escape(f"{HOME.absolute()}/") + "(.*)", r"\1"),
         (re.escape(f"{home.absolute()}/") + "(.*)", named),
     ]
-    engine.define("__P4C__ 1")
-    for macro, value in (defines or {}).items():
-        engine.define(f"{macro} {value}")
+    for macro, value in {**PREDEFINED, **(defines or {})}.items():
+        if value is not None:
+            engine.define(f"{macro} {value}")
     engine.parse(_on_one_line(text), name)
     output = io.StringIO()
-    engine.write(output)
+    try:
+        engine.write(output)
+    except IndexError:
+        raise Refused(engine.at, "preprocessor", "this directive lacks its operand") from None
     if engine.refusal:
         raise engine.refusal
     return output.getvalue()

@@ -8,10 +8,9 @@ from functools import partial
 from itertools import zip_longest
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import has_effects
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
-from olafswitch.p4.ir.walk import pinned
+from olafswitch.p4.ir.walk import has_effects, pinned
 from olafswitch.p4.refuse import Pos, Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, Operators, items, leaves, part, under
@@ -157,17 +156,15 @@ class Machine:
     def call(self, params: Sequence[ir.Parameter], args: Sequence[ir.Arg], data: Mapping[str, Leaves],
              body: Callable[[], None], result: t.Type = t.VOID) -> Leaves:  # fmt: skip
         """Run ``body`` with the parameters bound to copies; ``data`` are those that a table's entry gives."""
-        given = iter(args)
         back: list[tuple[ir.Expr, ir.Parameter]] = []
         bound: Leaves = {}
         for param in params:
-            if isinstance(t.unwrapped(param.type), t.Extern):
-                next(given)
-                continue
             if param.name in data:
                 bound |= under(data[param.name], param.local.name)
+        directed = (param for param in params if param.name not in data)
+        for param, arg in sorted(zip(directed, args, strict=True), key=lambda pair: pair[1].turn):
+            if isinstance(t.unwrapped(param.type), t.Extern):
                 continue
-            arg = next(given)
             target = arg.value
             if param.direction in ("out", "inout") and target is not None:
                 target = self.pin(target)
@@ -320,8 +317,13 @@ class Machine:
                     lambda: self.keep(name, self.value(no)),
                 )
                 return self.read(name, expr.type)
-            case ir.Make(type=type_, parts=parts):
-                return self._make(type_, [self.value(each) for each in parts])
+            case ir.Make(type=type_, parts=parts, order=order):
+                made = {at: self.value(parts[at]) for at in order or range(len(parts))}
+                return self._make(type_, [made[at] for at in range(len(parts))])
+            case ir.Let(before=before, value=value):
+                for each in before:
+                    self.statement(each)
+                return self.value(value)
             case ir.Default(type=type_):
                 return self.o.default(type_, self.pos)
             case ir.IsValid(base=base):
@@ -344,6 +346,8 @@ class Machine:
         raise AssertionError(expr)
 
     def _part(self, expr: ir.Local | ir.Field | ir.Element | ir.StackPart) -> Leaves:
+        if has_effects(expr):
+            expr = self.pin(expr)  # the place and the value below look at an index twice
         place = self.place(expr)
         if place is not None:
             return self.read(place, expr.type)
