@@ -233,7 +233,7 @@ class Interpreter:
         keys = [self.value(each.value, scope)[0] for each in about["key"]]
         chosen, hit = about["default_action"], False
         for entry in about["entries"]:
-            items = entry.keys.items if isinstance(entry.keys, tree.KeyTuple) else (entry.keys,)
+            items: Any = entry.keys.items if isinstance(entry.keys, tree.KeyTuple) else (entry.keys,)
             if not hit and keys == [each.value for each in items]:
                 chosen, hit = entry.action, True
         self.call(chosen, scope)
@@ -264,15 +264,12 @@ class Interpreter:
                     self.run(no, Scope(scope))
             case tree.Switch(subject=subject, cases=cases):
                 number = self.value(subject, scope)[0]
-                found = [
-                    at
-                    for at, each in enumerate(cases)
-                    if each.label is not None and each.label.value == number
-                ]
-                last = [at for at, each in enumerate(cases) if each.label is None]
-                for each in cases[(found or last or [len(cases)])[0] :]:
-                    if each.body is not None:
-                        self.run(each.body, scope)
+                labels: list[Any] = [case.label for case in cases]
+                found = [at for at, label in enumerate(labels) if label is not None and label.value == number]
+                found += [at for at, label in enumerate(labels) if label is None]
+                for case in cases[found[0] :] if found else ():
+                    if case.body is not None:
+                        self.run(case.body, scope)
                         break
             case tree.Return(value=value):
                 raise Returned(self.value(value, scope) if value is not None else None)

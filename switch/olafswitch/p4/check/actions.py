@@ -24,6 +24,14 @@ def declare_params(params: tuple[tree.Parameter, ...], scope: Scope) -> list[ir.
     for param in params:
         type_ = resolve(param.type, scope)
         extern = isinstance(t.unwrapped(type_), t.Extern)
+        if param.default is not None and "out" in param.direction:
+            raise Refused(
+                param.pos, f"parameter {param.name}", "only an in parameter can have a default value"
+            )
+        if type_ == t.INTEGER:
+            if param.direction:
+                raise Refused(param.pos, f"parameter {param.name}", "an int cannot have a direction")
+            type_ = t.EXACT
         if extern and str(type_) not in PACKETS:
             why = f"a {type_} can be a constructor's parameter only"
             raise Refused(param.pos, f"parameter {param.name}", why)

@@ -61,6 +61,8 @@ def _function(node: tree.Call, name: str, overloads: tuple[tree.Function | tree.
     inner, variables = _open_signature(signature, owner, scope.top())
     bindings = _given(node, signature.type_params, variables, scope)
     formals = [resolve(p.type, inner) for p in signature.params]
+    if isinstance(chosen, tree.Function):
+        formals = [t.EXACT if formal == t.INTEGER else formal for formal in formals]
     args = bind(signature.params, node, name, formals, bindings, scope)
     result = t.substitute(resolve(signature.result, inner) if signature.result else t.VOID, bindings)
     types = tuple(bindings.get(v, t.ANY) for v in variables)

@@ -22,6 +22,14 @@ def coerce(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
         return ir.Default(want)
     if have == t.INTEGER and isinstance(base, t.Bit) and isinstance(expr, ir.Const) and base == want:
         return ir.Const(want, masked(int(expr.value), want))
+    if have == t.INTEGER and isinstance(expr, ir.Const) and want == t.EXACT:
+        if not -(1 << (t.EXACT.width - 1)) <= int(expr.value) < 1 << (t.EXACT.width - 1):
+            raise Refused(pos, str(expr.value), f"an int argument can have {t.EXACT.width} bits at most")
+        return ir.Const(want, masked(int(expr.value), want))
+    if t.is_exact(have) and isinstance(want, t.Bit):
+        if isinstance(have, t.Bit) and want.exact and want.width < have.width:
+            raise Refused(pos, "int", f"the result may need more than the {want.width} bits of an argument")
+        return ir.Cast(want, expr)
     if isinstance(have, t.Enum) and have.underlying is not None and isinstance(want, t.Bit):
         return coerce(_relabel(expr, have.underlying), want, pos)
     if isinstance(have, t.Tuple):
@@ -121,12 +129,12 @@ def cast(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
     if source == target:
         return _relabel(expr, want)
     if isinstance(target, t.Bit):
-        if isinstance(expr, ir.Const) and have in (t.INTEGER, t.BOOL):
+        if isinstance(expr, ir.Const) and (have == t.INTEGER or (source == t.BOOL and target == t.Bit(1))):
             return ir.Const(want, masked(int(expr.value), target))
         if source == t.BOOL and target == t.Bit(1):
             return ir.Cast(want, expr)
         if isinstance(source, t.Bit):
-            if source.signed != target.signed and source.width != target.width:
+            if not t.is_exact(have) and source.signed != target.signed and source.width != target.width:
                 raise Refused(pos, f"cast of {have} to {want}", "changes both width and sign; use two casts")
             if isinstance(expr, ir.Const):
                 return ir.Const(want, masked(signed(int(expr.value), source), target))
@@ -135,6 +143,8 @@ def cast(expr: ir.Expr, want: t.Type, pos: Pos) -> ir.Expr:
         if isinstance(expr, ir.Const):
             return ir.Const(want, bool(expr.value))
         return ir.Cast(want, expr)
+    if target == t.INTEGER and t.is_exact(have):
+        return expr
     if target == t.INTEGER and isinstance(expr, ir.Const) and isinstance(source, t.Bit):
         return ir.Const(t.INTEGER, signed(int(expr.value), source))
     if isinstance(have, t.Tuple) or have in (t.DOTS, t.INVALID):

@@ -197,6 +197,9 @@ def constant_or_none(node: tree.Expr, scope: Scope) -> int | None:
 def _mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
     condition = check(node.condition, scope, t.BOOL)
     yes, no = as_written(node.yes, scope, want), as_written(node.no, scope, want)
+    ints = [each.type == t.INTEGER or t.is_exact(each.type) for each in (yes, no)]
+    if all(ints) and not isinstance(condition, ir.Const):
+        raise Refused(node.pos, "?:", "the width of its result is not known: give one side a width, as 8w1")
     if want != t.ANY:
         yes, no = coerce(yes, want, node.yes.pos), coerce(no, want, node.no.pos)
     elif yes.type != no.type:
@@ -206,8 +209,6 @@ def _mux(node: tree.Mux, scope: Scope, want: t.Type) -> ir.Expr:
             no = coerce(no, yes.type, node.no.pos)
     if isinstance(condition, ir.Const):
         return yes if condition.value else no
-    if yes.type == t.INTEGER:
-        raise Refused(node.pos, "?:", "the width of its result is not known")
     return ir.Mux(yes.type, condition, yes, no)
 
 

@@ -6,6 +6,8 @@ from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
 
+MAX_EXACT = 4096
+"""The widest result of arithmetic on an ``int`` parameter, in bits."""
 _ORDER = ("<", "<=", ">", ">=")
 
 
@@ -24,6 +26,10 @@ def unary(op: str, operand: ir.Expr, pos: Pos) -> ir.Expr:
         raise Refused(pos, op, f"{type_} has no such operator")
     if op == "+":
         return operand
+    if t.is_exact(type_):
+        if op == "~":
+            raise Refused(pos, op, "int has no such operator")
+        return binary("-", ir.Const(t.INTEGER, 0), operand, pos)
     if isinstance(operand, ir.Const):
         value = int(operand.value)
         return ir.Const(type_, constants.masked(-value if op == "-" else ~value, type_))
@@ -54,6 +60,8 @@ def binary(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
         if op in _ORDER:
             return ir.Const(t.BOOL, constants.compare(op, int(left.value), int(right.value), type_))
         return ir.Const(type_, constants.binary(op, int(left.value), int(right.value), type_, pos))
+    if op in ("/", "%", "|+|", "|-|") and t.is_exact(type_):
+        raise Refused(pos, op, "not defined on an int that is not known at compile time")
     if op in ("/", "%"):
         if not isinstance(type_, t.Bit) or type_.signed:
             raise Refused(pos, op, f"not defined on {type_}")
@@ -73,7 +81,9 @@ def _logical(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
 
 
 def _equality(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
-    if left.type != right.type:
+    if t.is_exact(left.type) or t.is_exact(right.type):
+        left, right = _alike(op, left, right, pos)
+    elif left.type != right.type:
         left, right = _meet(left, right, pos)
     base = t.stripped(left.type)
     if isinstance(base, t.Extern | t.Block | t.Variable) or base in (t.VOID, t.DOTS, t.INVALID):
@@ -100,6 +110,8 @@ def _meet(left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
 
 def _alike(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
     """Two numbers of one type."""
+    if t.is_exact(left.type) or t.is_exact(right.type):
+        return _as_exact(op, left, right, pos)
     if left.type == t.INTEGER and isinstance(right.type, t.Bit):
         left = coerce(left, right.type, pos)
     elif right.type == t.INTEGER and isinstance(left.type, t.Bit):
@@ -110,6 +122,29 @@ def _alike(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, i
     if left.type != right.type:
         raise Refused(pos, op, f"{left.type} and {right.type} differ")
     return left, right
+
+
+def _as_exact(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> tuple[ir.Expr, ir.Expr]:
+    """Give both sides the type of the one with a width, or the width that the exact result needs."""
+    widths = []
+    for side in (left, right):
+        if side.type == t.INTEGER and isinstance(side, ir.Const):
+            widths.append(int(side.value).bit_length() + 1)
+        elif isinstance(side.type, t.Bit) and side.type.exact:
+            widths.append(side.type.width)
+        elif isinstance(side.type, t.Bit):
+            return coerce(left, side.type, pos), coerce(right, side.type, pos)
+        else:
+            raise Refused(pos, op, f"{side.type} has no such operator")
+    want = t.Bit(sum(widths) if op == "*" else max(widths) + (op in ("+", "-")), True, True)
+    if want.width > MAX_EXACT:
+        raise Refused(pos, op, f"an int of more than {MAX_EXACT} bits")
+    made = [
+        ir.Const(want, constants.masked(int(side.value), want)) if isinstance(side, ir.Const)
+        else coerce(side, want, pos)
+        for side in (left, right)
+    ]  # fmt: skip
+    return made[0], made[1]
 
 
 def _shift(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
@@ -125,13 +160,19 @@ def _shift(op: str, left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
     if isinstance(left, ir.Const) and isinstance(right, ir.Const):
         value = constants.binary(op, int(left.value), int(right.value), left.type, pos)
         return ir.Const(left.type, value)
-    if left.type == t.INTEGER:
+    if isinstance(left.type, t.Bit) and left.type.exact and isinstance(right, ir.Const):
+        wider = int(right.value) if op == "<<" else 0
+        if left.type.width + wider > MAX_EXACT:
+            raise Refused(pos, op, f"an int of more than {MAX_EXACT} bits")
+        left = coerce(left, t.Bit(left.type.width + wider, True, True), pos)
+    elif left.type == t.INTEGER or t.is_exact(left.type):
         raise Refused(pos, op, "an int without width cannot be shifted by a variable")
     return ir.Binary(left.type, op, left, right)
 
 
 def _concatenation(left: ir.Expr, right: ir.Expr, pos: Pos) -> ir.Expr:
-    if not (isinstance(left.type, t.Bit) and isinstance(right.type, t.Bit)):
+    exact = t.is_exact(left.type) or t.is_exact(right.type)
+    if exact or not (isinstance(left.type, t.Bit) and isinstance(right.type, t.Bit)):
         if left.type == right.type == t.STRING and isinstance(left, ir.Const) and isinstance(right, ir.Const):
             return ir.Const(t.STRING, f"{left.value}{right.value}")
         raise Refused(pos, "++", f"needs bit<> or int<> on both sides, not {left.type} and {right.type}")

@@ -114,6 +114,8 @@ def _jump(node: tree.Jump, scope: Scope) -> ir.Statement:
     if node.word == "exit":
         if frame.kind in ("parser", "state"):
             raise Refused(node.pos, "exit", "not allowed in parsers")
+        if frame.kind == "function":
+            raise Refused(node.pos, "exit", "not allowed in functions")
         frame.exits = True
     elif not frame.loops:
         raise Refused(node.pos, node.word, "not inside of a loop")
@@ -139,7 +141,7 @@ def _switch(node: tree.Switch, scope: Scope) -> ir.Statement:
     if isinstance(subject, ir.TableApply) and subject.part == "action_run":
         label = _action_label(subject.table)
     else:
-        if subject.type == t.INTEGER or not _comparable(subject.type):
+        if subject.type == t.INTEGER or t.is_exact(subject.type) or not _comparable(subject.type):
             raise Refused(node.pos, "switch", f"cannot be over {subject.type}")
         label = _value_label(subject.type, scope)
     cases: list[ir.Case] = []

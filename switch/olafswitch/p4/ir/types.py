@@ -13,9 +13,11 @@ class Bit(Frozen):
 
     width: int
     signed: bool = False
+    exact: bool = False
+    """Of an ``int``: ``width`` bits hold it and whatever is computed with it."""
 
     def __str__(self) -> str:
-        return f"{'int' if self.signed else 'bit'}<{self.width}>"
+        return "int" if self.exact else f"{'int' if self.signed else 'bit'}<{self.width}>"
 
 
 class Simple(Frozen):
@@ -29,6 +31,8 @@ class Simple(Frozen):
 
 BOOL, ERROR, STRING, VOID, INTEGER = map(Simple, ("bool", "error", "string", "void", "int"))
 MATCH_KIND = Simple("match_kind")
+EXACT = Bit(64, True, True)
+"""A parameter of type ``int``, whose value each call gives as a constant."""
 ANY = Simple("_")
 """To be inferred."""
 DOTS = Simple("...")
@@ -145,6 +149,11 @@ class Block(Frozen):
 Type = (
     Bit | Simple | Varbit | Struct | Stack | Tuple | ListOf | Enum | NewType | Variable | Extern | Block
 )  # fmt: skip
+
+
+def is_exact(type_: Type) -> bool:
+    """Return whether it is an ``int`` that only a call knows."""
+    return isinstance(type_, Bit) and type_.exact
 
 
 def stripped(type_: Type) -> Type:

@@ -265,7 +265,8 @@ class Describer:
                 self.types.name_in(row, inner)
 
     def _digests(self) -> None:
-        for name, type_, _ in self.digests:
+        sent = [t.unwrapped(call.given(1).type) for call in self.inventory.digest_calls]
+        for name, type_, _ in sorted(self.digests, key=lambda each: sent.index(each[1])):
             made = self.info.digests.add()
             self._preamble(made, "digest", name, ())
             self.types.describe(made.type_spec, type_)

@@ -25,6 +25,11 @@ class Inventory:
         """Those that take their data from the control plane."""
         self.externs = _externs([*_top_level(program), *every])
         """Extern objects, those that belong to a table included."""
+        self.digest_calls = [
+            call for block, items in zip(program.package, declared, strict=True)
+            for call in _digest_calls(block, [item for item in items if isinstance(item, ir.Action)])
+        ]  # fmt: skip
+        """The calls that send digests, in p4c's order: in actions first, then in the inlined body."""
         self.calls_extern_functions = reach.extern_functions
         """Whether its controls call any."""
         self.unread = [table for table in self.tables if table.meter and table.meter not in reach.meters]
@@ -100,6 +105,20 @@ def _listed_actions(
         for action in (*(a for a in used if a not in own), *(a for a in own if a in used)):
             named.setdefault(action.name, action)
     return list(named.values())
+
+
+def _digest_calls(block: ir.Block, actions: Sequence[ir.Action]) -> Iterator[ir.ExternCall]:
+    for code in (*(action.body for action in actions), block.body):
+        yield from _digests_in(code)
+
+
+def _digests_in(code: ir.Statement) -> Iterator[ir.ExternCall]:
+    for expr in live(code):
+        match expr:
+            case ir.Call(target=target) | ir.Apply(target=target):
+                yield from _digests_in(target.body)
+            case ir.ExternCall(owner="", method="digest"):
+                yield expr
 
 
 def _nested(block: ir.Block) -> Iterator[ir.Block]:

@@ -189,6 +189,8 @@ def _after_type(tokens: list[Token], at: int) -> int | None:
 def _after_type_args(tokens: list[Token], at: int, sized: bool) -> int | None:
     """The index after the ``>`` of the type arguments that open at ``at``; None when there are none."""
     at += 1
+    if tokens[at - 2].kind == "tuple" and at < len(tokens) and tokens[at].kind == ">":
+        return at + 1
     while at < len(tokens):
         if sized or tokens[at].kind in ("INTEGER", "("):
             end: int | None = _closing(tokens, at) + 1 if tokens[at].kind == "(" else at + 1

@@ -62,8 +62,21 @@ class Machine:
     def body(self, body: ir.Body) -> None:
         for node, place in zip_longest(body.statements, body.places):
             self.pos = place or self.pos
-            dead = self.g.any(*(self.env[place] for place in self._leaves))
-            self.branch(self.g.invert(dead), partial(self.statement, node), lambda: None)
+            self.branch(self.g.invert(self._dead()), partial(self._reached, node), lambda: None)
+
+    def _dead(self) -> Node:
+        """Whether what follows here is not reached."""
+        return self.g.any(*(self.env[place] for place in self._leaves))
+
+    def _reached(self, node: ir.Statement) -> None:
+        """Run a statement where it is reached: nothing has left there yet, so its loops stay constant."""
+        before = dict(self.env)
+        self.env.update({place: self.g.no for place in self._leaves})
+        self.statement(node)
+        self._restore_leaves(before)
+
+    def _restore_leaves(self, before: Leaves) -> None:
+        self.env.update({place: before[place] for place in self._leaves if self.env[place].value == 0})
 
     def statement(self, node: ir.Statement) -> None:
         match node:
@@ -111,11 +124,14 @@ class Machine:
             run()
             left.append(self.env)
         self.path, self.sides = path, sides
-        merged = dict(left[1])
-        for place, node in left[0].items():
-            other = left[1].get(place, node)
+        self.env = self._merged(condition, *left)
+
+    def _merged(self, condition: Node, yes: Leaves, no: Leaves) -> Leaves:
+        merged = dict(no)
+        for place, node in yes.items():
+            other = no.get(place, node)
             merged[place] = node if node is other else self.g.mux(condition, node, other)
-        self.env = merged
+        return merged
 
     def _switch(self, subject: Node, cases: Sequence[ir.Case]) -> None:
         if not cases:
@@ -136,18 +152,31 @@ class Machine:
         self.env[broken] = self.g.no
         self._loops.append((broken, continued))
         self._leaves += [broken, continued]
+        outside: list[tuple[Node, Leaves, Node, tuple[tuple[int, bool], ...]]] = []
         for _ in range(MAX_ROUNDS):
             self.env[continued] = self.g.no
             condition = self.scalar(node.condition)
             if condition.value is None:
                 raise Refused(pos, "loop", "how often it is run is not known at compile time")
-            if not condition.value or self.env[broken].value == 1:
+            if not condition.value:
                 break
             self.body(ir.Body((node.body,)))
             self.env[continued] = self.g.no
             self.body(node.update)
+            alive = self.g.invert(self._dead())
+            if alive.value == 0:
+                break
+            if alive.value is None:  # the rounds from here on are inside of a branch, in which none has left
+                outside.append((alive, dict(self.env), self.path, self.sides))
+                self._serial += 1
+                self.sides = (*self.sides, (self._serial, True))
+                self.path = self.g.all(self.path, alive)
+                self.env.update({place: self.g.no for place in self._leaves})
         else:
             raise Refused(pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
+        for alive, env, self.path, self.sides in reversed(outside):
+            self._restore_leaves(env)
+            self.env = self._merged(alive, self.env, env)
         self._loops.pop()
         del self._leaves[-2:]
 
@@ -318,8 +347,8 @@ class Machine:
                 )
                 return self.read(name, expr.type)
             case ir.Make(type=type_, parts=parts, order=order):
-                made = {at: self.value(parts[at]) for at in order or range(len(parts))}
-                return self._make(type_, [made[at] for at in range(len(parts))])
+                values = {at: self.value(parts[at]) for at in order or range(len(parts))}
+                return self._make(type_, [values[at] for at in range(len(parts))])
             case ir.Let(before=before, value=value):
                 for each in before:
                     self.statement(each)
@@ -345,7 +374,7 @@ class Machine:
                 return self._around.extern(expr, self)
         raise AssertionError(expr)
 
-    def _part(self, expr: ir.Local | ir.Field | ir.Element | ir.StackPart) -> Leaves:
+    def _part(self, expr: ir.Expr) -> Leaves:
         if has_effects(expr):
             expr = self.pin(expr)  # the place and the value below look at an index twice
         place = self.place(expr)
