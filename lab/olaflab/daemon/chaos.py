@@ -12,7 +12,7 @@ import threading
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,15 +23,16 @@ from olafctl.control.desired import desired
 from olafctl.control.plan import plan
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.convert import clusters_of
+from olafctl.daemon.controller import Unavailable
+from olafctl.daemon.leadership import NotLeader
 from olafctl.membership.interface import MembershipStore
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
-from olaflab.daemon.clients import answered, created
 from olaflab.daemon.history import Call, Outcome, violations
 from olaflab.daemon.kept_twin import kept_twin
-from olafswitch.errors import OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, until
 
 _TESTBED = """
@@ -389,3 +390,26 @@ def _as_reads(found: dict[str, str], began: int, ended: int) -> list[Call]:
     """One look at all workers, as a look at each."""
     workers = (f"w{number}" for number in range(_WORKERS))
     return [Call(worker, "read", found.get(worker, ""), began, ended, Outcome.DONE) for worker in workers]
+
+
+def answered(change: Callable[[], object]) -> Outcome | None:
+    """The answer to a change; None where nothing was changed."""
+    try:
+        change()
+    except BadInput:
+        return Outcome.REFUSED
+    except (Unavailable, NotLeader):
+        return None
+    except OlafError:
+        return Outcome.UNKNOWN
+    return Outcome.DONE
+
+
+def created(clients: Iterable[Client], name: str, mode: str = "OLAF", key: str = "") -> bool:
+    """Whether one of them has created the cluster."""
+    for client in clients:
+        with suppress(OlafError):
+            with suppress(BadInput):  # it exists
+                client.call("CreateCluster", name=name, mode=mode, key=key)
+            return True
+    return False

@@ -22,7 +22,7 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.targets import testbeds
 from olaflab.daemon import pair_daemon
-from olaflab.daemon.clients import answered, created
+from olaflab.daemon.chaos import answered, created
 from olaflab.daemon.history import Call, Outcome, violations
 from olafswitch.errors import OlafError, Problem
 from olaftest.daemon import etcd_server

@@ -5,19 +5,13 @@ from dataclasses import asdict
 
 from olaflab.verb import Report, option, verb
 from olafswitch.console.output import log_progress
-from olafswitch.errors import Problem
-
-_FLOOD = 5000
-"""Messages a second."""
-_KEPT = 0.8
-"""The least share of their calm rate that valid joins keep."""
 
 
 @verb()
 def command(
     members: int = option(10_000, "Members in all before the joins.", least=1, most=12_000),
     clusters: int = option(1000, "Clusters over which members are dealt.", least=1, most=1000),
-    joins: int = option(500, "Joins in turn; then four times as many, or as many in a flood.", least=1),
+    joins: int = option(500, "Joins in turn; then four times as many.", least=1),
     chaos: int | None = option(
         None, "Instead: kill daemon and twin N times among changes, and compare.", least=1, metavar="N"
     ),
@@ -35,15 +29,12 @@ def command(
     moves: int | None = option(
         None, "Instead: move workers N times at full rate, and account for each frame.", least=1, metavar="N"
     ),
-    hostile: int | None = option(
-        None, "Instead: N random control messages, N mutated calls, floods of 5,000/s.", least=10, metavar="N"
-    ),
     seed: int = option(1, "Random seed of everything but the measurement."),
 ) -> Report:  # fmt: skip
     """Measure the daemon: reconciling, joins and memory.
 
-    Over VNP4₁ and VNP4₂ without a queue; --chaos, --moves and --hostile over a twin, with exit code 1
-    when something is wrong afterwards.
+    Over VNP4₁ and VNP4₂ without a queue; --chaos and --moves over a twin, with exit code 1 when something
+    is wrong afterwards.
     """
     if chaos is not None:
         return _break_things(chaos, cuts, changes, seed, tree, machines)
@@ -51,8 +42,6 @@ def command(
         return _time_machines(over)
     if moves is not None:
         return _move_workers(moves, seed)
-    if hostile is not None:
-        return _send_garbage(hostile, joins, seed)
     from olaflab.daemon import scale
 
     figures = scale.measure(members, clusters, joins, log_progress)
@@ -100,19 +89,6 @@ def _move_workers(moves: int, seed: int) -> Report:
         f"{len(report.problems)} problems",
     )
     return Report(asdict(report), lines, report.problems)
-
-
-def _send_garbage(messages: int, joins: int, seed: int) -> Report:
-    from olaflab.daemon import hostile
-
-    report = hostile.run(messages, joins, _FLOOD, seed, log_progress)
-    problems = []
-    if report.revisions:
-        problems.append(Problem(f"{report.revisions} changes were made by hostile input"))
-    elif report.kept < _KEPT:
-        what = f"valid joins kept {report.kept:.0%} of their calm rate under a flood from many sources"
-        problems.append(Problem(what, remedy=f"{_KEPT:.0%} is required; measure on an idle machine"))
-    return Report(asdict(report), [*hostile.lines(report)], problems)
 
 
 def _counts(counted: Mapping[str, int]) -> str:
