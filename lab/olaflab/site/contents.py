@@ -30,7 +30,7 @@ _HAND_WRITTEN: Mapping[str, Sequence[str]] = {
         "docs/traces", "docs/simulate", "docs/verify",
     ),
     "Operate": (
-        "docs/operations", "docs/daemon", "docs/daemon-api", "docs/daemon-protocol", "docs/threats",
+        "docs/operations", "docs/daemon", "docs/threats",
         "docs/opennic",
     ),
     "Results": (
