@@ -1,1 +1,1 @@
-"""The daemon judged: under kills, failover, hostile input and load; its history explained by an order."""
+"""The daemon under kills, failover and load, with its history explained by an order."""

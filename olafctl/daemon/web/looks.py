@@ -103,8 +103,9 @@ class Looks:
             del self._before[gone]
         self._keep_point(found)
         lines = audit.tail(self._log, _READ_LINES) if self._log is not None else []
-        for each in found:
-            each["audit"] = [line for line in lines if _is_about(line, each["name"], len(found))][:_LINES]
+        for shown in found:
+            about = [line for line in lines if _is_about(line, str(shown["name"]), len(found))]
+            shown["audit"] = about[:_LINES]
         return {"time": time.strftime("%H:%M:%S"), "deployments": found}
 
     def _keep_point(self, found: list[dict[str, Any]]) -> None:
