@@ -1,1 +1,1 @@
-"""The queue judged: a golden model, traffic, comparison, mutants, formal proofs, synthesis, speed."""
+"""Formal proofs of the queue, the time of a gradient's round through it, and its speed."""

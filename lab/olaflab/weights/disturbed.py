@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import olaf
 from numpy.typing import NDArray
-from olaf.transport.port import Address, Bytes
 from olaf.transport.udp import UdpPort
 
 from olaflab.papers.summary import Estimate, estimate
@@ -48,10 +47,7 @@ class _Deaf(LossyPort):
     dumb = False
 
     def lose(self, share: float) -> None:
-        self._share = share
-
-    def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        return (self.dumb and self._loses()) or self._port.send(to, header, body, tos)
+        self.into.lose, self.out.lose = share, share if self.dumb else 0.0
 
 
 def measure(plan: Plan, progress: Callable[[str], None]) -> Disturbed:

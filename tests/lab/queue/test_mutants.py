@@ -1,9 +1,55 @@
-"""Small defects in the Verilog: random traffic finds them."""
+"""Small defects in the Verilog of OlafQueue: random traffic and the checks of `checks.py` find every one.
+
+All defects are in one Verilated queue, which is built once: each changed expression becomes
+``(olaf_mutation::chosen == 7 ? changed : original)``, and a number chooses before a model is made. A defect
+is found when a difference shows, an assertion in the Verilog fails, or the run does not end.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from olaflab.queue.mutants.schema import Mutant
-from olaflab.queue.mutants.score import survivors
+from olafctl.queue import verilog
+from olafctl.queue.verilate import build_variant
+from olafctl.wire.geometry import Geometry
+from olafswitch import cache
+from olaftest.queue import conform
+from olaftest.queue.model import QueueModel
+
+from .checks import (
+    check_keeps_the_rate,
+    check_locks_during_stalls,
+    check_reset_forgets_the_turn,
+    check_takes_turns,
+)
+
+GEOMETRY = Geometry(indices=3, slots=3, beats=4, members=3, adder_latency=5)
+"""Small, so that every corner is met soon."""
+FRAMES, TRIES, SECONDS = 850, 300, 10.0
+"""Effort of a seed; SECONDS of processor time end a simulation that hangs (a seed takes about one)."""
+PACKAGE = """\
+package olaf_mutation;
+    import "DPI-C" function int olaf_mutant_chosen();
+    int chosen = olaf_mutant_chosen();
+endpackage
+"""
+
+
+class Mutant(NamedTuple):
+    """A change of a file: the expression ``before`` behind ``ahead``, which is there once, to ``after``."""
+
+    file: str
+    ahead: str
+    before: str
+    after: str
+
 
 ONCE_UNSEEN = (
     Mutant("olaf_ingress.v", "torn <= (!first && ", "torn", "1'b0"),
@@ -32,7 +78,7 @@ AT_EDGES = (
     Mutant("olaf_command.v", "assign applied = acts && !(discards && may_depart) && ", "!learning", "1'b1"),
     Mutant("olaf_command.v", "get_newest <= newest & ", f"{{{_KNOWN}}}", "{17{1'b1}}"),
 )  # fmt: skip
-"""Of a window's edges and of what an index learns, in the hands of commands: found in one seed.
+"""Edges of a window, and what an index learns, in the hands of commands: found in one seed.
 
 A jump by exactly the window's width that forgets the highest number, a longer one that keeps the window, a
 halted index that counts stale updates, a command that acts while a version is learnt, and a version that GET
@@ -40,11 +86,61 @@ shows although it is forgotten.
 """
 
 
-@pytest.mark.slow
-def test_the_defects_that_once_went_unseen_are_found() -> None:
-    assert survivors(ONCE_UNSEEN, seeds=40) == []
+def build(mutants: Sequence[Mutant]) -> Path:
+    """Build the library of a queue that holds all ``mutants``, the first as number 1."""
+    files = dict(verilog.sources(GEOMETRY))
+    for number, (file, ahead, before, after) in enumerate(mutants, start=1):
+        assert files[file].count(ahead + before) == 1, f"{file}: {ahead + before!r} is not there once"
+        choice = f"{ahead}(olaf_mutation::chosen == {number} ? ({after}) : ({before}))"
+        files[file] = files[file].replace(ahead + before, choice)
+    files[verilog.INSTANCE] = PACKAGE + files[verilog.INSTANCE]
+
+    def write(work: Path) -> None:
+        for name, text in files.items():
+            (work / name).write_text(text)
+
+    key = cache.digest([part for item in sorted(files.items()) for part in item])
+    folder, _ = cache.build_once("mutants", key, write)
+    choice_of = Path(__file__).with_name("mutant_choice.cpp")
+    return build_variant(GEOMETRY, folder, (choice_of,), f"{len(mutants)} mutants", lambda step: None)
+
+
+def judge(library: Path, number: int, seeds: int) -> None:
+    """Run every check on one mutant; raises, or ends this process, where one finds it."""
+    with Path(os.devnull).open("w") as nowhere:  # a failed assertion prints a line in every cycle
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    for seed in range(seeds):
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        ctypes.CDLL(str(library)).olaf_mutant_choose(number)
+        with QueueModel(library) as model:
+            conform.run_seed(model, GEOMETRY, seed, FRAMES)
+            model.reset()
+            model.disturb(seed)
+            check_takes_turns(model, GEOMETRY.slots)
+            check_keeps_the_rate(model, GEOMETRY.slots)
+            check_reset_forgets_the_turn(model)
+            model.reset()
+            check_locks_during_stalls(model, GEOMETRY, seed, TRIES)
+
+
+def survivors(mutants: Sequence[Mutant], seeds: int) -> list[Mutant]:
+    """Return the mutants that ``seeds`` seeds do not find; the queue without a mutant must pass."""
+    library = build(mutants)
+
+    def found(number: int) -> bool:
+        process = multiprocessing.get_context("fork").Process(target=judge, args=(library, number, seeds))
+        process.start()
+        process.join()
+        return process.exitcode != 0
+
+    with ThreadPool(2) as pool:
+        correct, *kills = pool.map(found, range(len(mutants) + 1), chunksize=1)
+    assert not correct, "the queue without a mutant does not pass"
+    return [mutant for mutant, killed in zip(mutants, kills, strict=True) if not killed]
 
 
 @pytest.mark.slow
-def test_defects_at_the_edges_fall_with_the_first_seed() -> None:
-    assert survivors(AT_EDGES, seeds=1) == []
+@pytest.mark.parametrize(("mutants", "seeds"), [(ONCE_UNSEEN, 40), (AT_EDGES, 1)])
+def test_every_defect_is_found(mutants: Sequence[Mutant], seeds: int) -> None:
+    assert survivors(mutants, seeds) == []

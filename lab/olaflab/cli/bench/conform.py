@@ -8,13 +8,13 @@ import click
 
 from olaflab.verb import EXISTING_FILE, FILE, Report, Table, option, verb
 from olafswitch.console.output import log_progress
-from olafswitch.errors import OlafError, Problem
+from olafswitch.errors import OlafError, Problem, importing
 
 _LOSSES = (0.0, 0.001, 0.01, 0.05)
-_WORKERS, _SEGMENTS, _CHANCE = 4, 2, 0.05
-"""Workers and segments of lossy rounds; the chance that a frame of numbered sums is lost, and doubled."""
-_ENGINES = {"one engine": 0, "two levels": 2}
-"""Number of engines below the root, by name."""
+_CHANCE = 0.05
+"""Chance that a frame of numbered sums is lost, and that it is doubled."""
+_ENGINES = {"one engine": 1, "two levels": 2}
+"""Levels of engines, by name."""
 
 
 @verb("Print how often each rule was met as JSON; else the figures of each run or program.")
@@ -118,25 +118,22 @@ def _compare_programs(count: int, files: tuple[Path, ...], frames: int) -> Repor
 
 
 def _sum_over_lossy_links(count: int) -> Report:
-    from olafctl.queue.verilate import build_queue
-    from olaflab.queue import loss, numbered
-
-    library = build_queue(loss.GEOMETRY, log_progress)
+    with importing("--lossy"):
+        from olaflab.training.replicas.sums import MEMBERS, sum_numbered, sum_rounds
     rounds = {}
     for chance in _LOSSES:
         log_progress(f"{count} rounds, {chance:.1%} of all frames lost")
-        rounds[f"{chance:.1%} lost"] = loss.run(library, _WORKERS, _SEGMENTS, count, chance, 1)
-    library = build_queue(numbered.GEOMETRY, log_progress)
+        rounds[f"{chance:.1%} lost"] = sum_rounds(count, chance, 1, log_progress)
     sums = {}
-    for name, below in _ENGINES.items():
+    for name, levels in _ENGINES.items():
         log_progress(f"{count} contributions, {name}")
-        sums[name] = numbered.run(library, _WORKERS, below, count, _CHANCE, 1)
+        sums[name] = sum_numbered(-(-count // MEMBERS), levels, _CHANCE, 1, log_progress)
     found = {
         "rounds": {name: asdict(one) for name, one in rounds.items()},
         "numbered": {name: asdict(one) for name, one in sums.items()},
     }
     titles = {
-        "rounds": f"{_WORKERS} workers over links that lose frames: every result exact, no round hangs",
+        "rounds": f"{MEMBERS} workers over links that lose frames: every result exact, no round hangs",
         "numbered": "numbered sums: every result exact, none twice, no gap",
     }
     tables = []

@@ -153,7 +153,7 @@ def _train(
                 reported = one.version
                 pipe.send(reported)
         one.linger(_TO_END)
-        pipe.send(ended(worker.name, one, port.lost))
+        pipe.send(ended(worker.name, one, port))
         with suppress(EOFError, OSError):
             pipe.recv()  # until the parent closes it
     finally:

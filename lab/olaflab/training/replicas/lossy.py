@@ -1,4 +1,4 @@
-"""A port that loses datagrams at random, on the way out and in: over sockets and in virtual time."""
+"""A port that loses, doubles and reorders datagrams at random: over sockets and in virtual time."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -7,13 +7,51 @@ from random import Random
 from olaf.transport.port import Address, Bytes, Party, Port, Run
 
 
-class LossyPort:
-    """Another port, but for what is lost."""
+class _Link:
+    """One direction: loses a datagram, delivers it twice, or lets those until the next tick overtake it."""
 
-    def __init__(self, port: Port, share: float, seed: int) -> None:
-        """``share`` of the datagrams is lost, in each direction."""
-        self.lost = 0
-        self._port, self._share, self._random = port, share, Random(seed)
+    def __init__(self, lose: float, double: float, delay: float, seed: str) -> None:
+        self.sent = self.lost = self.doubled = 0
+        self.lose = lose
+        self._double, self._delay, self._random = double, delay, Random(seed)
+        self._delayed: list[Callable[[], object]] = []
+
+    def carry(self, deliver: Callable[[], object]) -> None:
+        """Call ``deliver`` as often as the datagram arrives, now or later."""
+        chances = (self.lose, self._double, self._delay)
+        lose, double, delay = (self._random.random() < chance for chance in chances)
+        self.sent += 1
+        self.lost += lose
+        if not lose:
+            self.doubled += double
+            for _ in range(1 + double):
+                if delay:
+                    self._delayed.append(deliver)
+                else:
+                    deliver()
+
+    def flush(self) -> None:
+        """Deliver what was delayed."""
+        delayed, self._delayed = self._delayed, []
+        for deliver in delayed:
+            deliver()
+
+
+class LossyPort:
+    """Another port behind lossy links in both directions."""
+
+    def __init__(
+        self, port: Port, share: float, seed: int, *, double: float = 0.0, delay: float = 0.0
+    ) -> None:
+        """In each direction, ``share`` of the datagrams is lost, ``double`` arrives twice, and ``delay`` is
+        overtaken by those that follow until the party's next tick."""
+        self._port = port
+        self.out, self.into = (_Link(share, double, delay, f"{seed} {way}") for way in ("out", "in"))
+
+    @property
+    def lost(self) -> int:
+        """Number of datagrams lost, from and to this port."""
+        return self.out.lost + self.into.lost
 
     @property
     def address(self) -> Address:
@@ -40,7 +78,9 @@ class LossyPort:
         return self._port.wall()
 
     def send(self, to: Address, header: bytes, body: Bytes = b"", tos: int = 0) -> bool:
-        return True if self._loses() else self._port.send(to, header, body, tos)
+        datagram = bytes(header) + bytes(body)
+        self.out.carry(lambda: self._port.send(to, datagram, tos=tos))
+        return True
 
     def send_run(self, to: Address, run: Run) -> int:
         for datagram in run:
@@ -48,7 +88,7 @@ class LossyPort:
         return len(run)
 
     def serve(self, party: Party) -> None:
-        self._port.serve(_Receiver(party, self._loses))
+        self._port.serve(_Receiver(party, self))
 
     def wake(self) -> None:
         self._port.wake()
@@ -59,22 +99,19 @@ class LossyPort:
     def close(self) -> None:
         self._port.close()
 
-    def _loses(self) -> bool:
-        lost = self._random.random() < self._share
-        self.lost += lost
-        return lost
-
 
 class _Receiver:
-    """A party that does not get everything."""
+    """The party of a lossy port."""
 
-    def __init__(self, party: Party, loses: Callable[[], bool]) -> None:
-        self._party, self._loses = party, loses
+    def __init__(self, party: Party, port: LossyPort) -> None:
+        self._party, self._port = party, port
 
     def receive(self, run: Run, source: Address) -> None:
         for datagram in run:
-            if not self._loses():
-                self._party.receive(Run(datagram), source)
+            copy = bytes(datagram)
+            self._port.into.carry(lambda: self._party.receive(Run(memoryview(copy)), source))  # noqa: B023
 
     def tick(self) -> float | None:
+        self._port.out.flush()
+        self._port.into.flush()
         return self._party.tick()

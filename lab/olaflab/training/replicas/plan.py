@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 from olaf.replicas.replica import Replica
-from olaf.replicas.trained import Descent
+from olaf.replicas.trained import Descent, Trained
 from olaf.transport.segments import Vector
 
 from olafctl.membership.model import Member as Worker
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.training.cosim.medium import address
+from olaflab.training.replicas.lossy import LossyPort
 from olafswitch.errors import BadInput, Problem
 
 NAME = "bench-replica"
@@ -41,6 +43,8 @@ class Plan:
     """Seconds of one gradient."""
     seed: int
     target: str
+    double: float = 0.0
+    """Share of the datagrams that arrive twice, each way; as large a share is overtaken by others."""
 
     @property
     def events(self) -> list[tuple[int, str, int]]:
@@ -70,7 +74,9 @@ class End:
     """Commits by their gradient's staleness."""
     counters: dict[str, int]
     lost: int
-    """Datagrams, from and to it."""
+    """Datagrams lost from and to it."""
+    sent: int
+    doubled: int
 
 
 @dataclass
@@ -98,15 +104,15 @@ class Outcome:
         return sum(end.counters[counter] for end in self.ends)
 
 
-def testbed(plan: Plan, transport: str) -> Testbed:
-    """One engine, or two below a third one. Raises BadInput for a plan that no testbed can be for."""
+def testbed(plan: Plan, transport: str, mode: Mode = Mode.ISWITCH_ASYNC) -> Testbed:
+    """Describe one engine, or two below a third one. Raises BadInput for an impossible plan."""
     if plan.members < 2 + plan.kill + plan.late:
         remedy = "give more --members, or leave out --kill or --late"
         raise BadInput(Problem(f"{plan.members} members are too few", "bench replica", remedy))
     if plan.h > plan.members * (plan.staleness + 1):
         what = f"H is {plan.h}, but {plan.members} members make at most {plan.members * (plan.staleness + 1)}"
         raise BadInput(Problem(f"{what} contributions between two results", "bench replica"))
-    shape = f"mode: iswitch-async, threshold: {plan.h}, values: {plan.values}"
+    shape = f"mode: {mode.value}, threshold: {plan.h}, values: {plan.values}"
     engine = f"indices: 16, slots: 16, beats: {_BEATS}"
     if plan.levels == 1:
         text = f"""
@@ -167,6 +173,7 @@ class Task:
         self.first = np.random.default_rng(plan.seed).standard_normal(plan.values).astype(np.float32)
         self._target = np.random.default_rng((plan.seed, 1)).standard_normal(plan.values).astype(np.float32)
         self._random = np.random.default_rng((plan.seed, 2, member, life))
+        self.trained: Trained = Descent(self.first, _RATE)
 
     def gradient(self, weights: Vector) -> Vector:
         """(values,)."""
@@ -182,7 +189,7 @@ def replica(bed: Testbed, plan: Plan, worker: Worker, task: Task, **more: Any) -
     everyone = [address(each) for each in cluster.workers]
     return Replica(
         f"{bed.root.address}:{bed.udp_port}",
-        Descent(task.first, _RATE),
+        task.trained,
         peers=[each for each in everyone if each != address(worker)],
         h=plan.h,
         staleness=plan.staleness,
@@ -193,11 +200,20 @@ def replica(bed: Testbed, plan: Plan, worker: Worker, task: Task, **more: Any) -
     )
 
 
-def ended(name: str, member: Replica, lost: int) -> End:
-    """What became of it."""
+def ended(name: str, member: Replica, port: LossyPort) -> End:
+    """Summarise what became of a member."""
     version, weights = member.weights()
     counters = {**asdict(member.counters), **asdict(member.gaps), "served": member.served}
     commits = asdict(member.commits)
     histogram = commits.pop("histogram")
     digest = hashlib.sha256(weights.tobytes()).hexdigest()
-    return End(name, version, digest, histogram, {**counters, **commits}, lost)
+    return End(
+        name,
+        version,
+        digest,
+        histogram,
+        {**counters, **commits},
+        port.lost,
+        port.out.sent,
+        port.out.doubled + port.into.doubled,
+    )

@@ -1,5 +1,6 @@
 """Replicas through an engine in virtual time: what happens depends on the seed and on nothing else."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -19,8 +20,10 @@ _LONGEST, _AFTER = 3600.0, 60.0
 """Virtual seconds for the training, and until all that ended know of one another that they did."""
 
 
-def run(engine: VirtualTime, bed: Testbed, plan: Plan) -> Outcome:
-    """The whole plan."""
+def run(
+    engine: VirtualTime, bed: Testbed, plan: Plan, task: Callable[[Plan, int, int], Task] = Task
+) -> Outcome:
+    """Run the whole plan; ``task`` makes what a member computes, of its number and its life's."""
     network = VirtualNetwork(EngineMedium(engine, bed), epoch=_BEGINNING)
     (cluster,) = bed.clusters
     scripts: dict[int, _Script] = {}
@@ -28,7 +31,15 @@ def run(engine: VirtualTime, bed: Testbed, plan: Plan) -> Outcome:
 
     def begin(member: int) -> None:
         lives[member] += 1
-        scripts[member] = _Script(network, bed, plan, cluster.workers[member], member, lives[member])
+        scripts[member] = _Script(
+            network,
+            bed,
+            plan,
+            cluster.workers[member],
+            task(plan, member, lives[member]),
+            member,
+            lives[member],
+        )
 
     for member in plan.first:
         begin(member)
@@ -46,7 +57,7 @@ def run(engine: VirtualTime, bed: Testbed, plan: Plan) -> Outcome:
     for _, script in sorted(scripts.items()):
         if script.replica.failure is not None:
             outcome.problems.append(f"{script.name}: {script.replica.failure}")
-        outcome.ends.append(ended(script.name, script.replica, script.port.lost))
+        outcome.ends.append(ended(script.name, script.replica, script.port))
         script.replica.close()
     return outcome
 
@@ -59,14 +70,27 @@ class _Script:
     """A member's computing, as events of the network."""
 
     def __init__(
-        self, network: VirtualNetwork, bed: Testbed, plan: Plan, worker: Worker, member: int, life: int
+        self,
+        network: VirtualNetwork,
+        bed: Testbed,
+        plan: Plan,
+        worker: Worker,
+        task: Task,
+        member: int,
+        life: int,
     ) -> None:
         self.name = worker.name
         self._network, self._plan = network, plan
-        self._task = Task(plan, member, life)
+        self._task = task
         self._random = np.random.default_rng((plan.seed, 3, member, life))
         self._computing, self._alive = False, True
-        self.port = LossyPort(network.port(address(worker)), plan.loss, 1000 * life + member)
+        self.port = LossyPort(
+            network.port(address(worker)),
+            plan.loss,
+            1000 * life + member,
+            double=plan.double,
+            delay=plan.double,
+        )
         self.replica = replica(bed, plan, worker, self._task, port=self.port, stepped=self._soon)
 
     @property

@@ -1,6 +1,10 @@
-"""What the golden model does not see of a queue: needless waits, and what outlives a reset."""
+"""Checks of a queue that random traffic against the golden model does not make; each raises Unexplained."""
 
-from olafctl.wire.layouts import Kind
+import random
+
+from olafctl.wire.geometry import Geometry
+from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, Kind
+from olaftest.queue.comparison import Comparison
 from olaftest.queue.golden import Unexplained
 from olaftest.queue.model import QueueModel, Sidecar
 from olaftest.queue.traffic import update
@@ -9,13 +13,11 @@ _LIMIT = 100_000
 _UPDATES = 24
 _FAST, _SLOW = 1000, 20
 """Rates in bits a cycle: more than the smallest update has, and less than the output takes."""
+_WORDS_OF_A_BEAT = BEAT_BYTES // 4
 
 
 def check_takes_turns(model: QueueModel, indices: int) -> None:
-    """Updates and other frames that wait for the output leave in turn.
-
-    Raises Unexplained when one kind waits for more than a frame of the other.
-    """
+    """Updates and other frames that wait for the output leave in turn, one by one."""
     model.block(True)
     for index in range(indices):
         model.offer(*update(index, 1, bytes(4 * 40)))
@@ -30,10 +32,7 @@ def check_takes_turns(model: QueueModel, indices: int) -> None:
 
 
 def check_keeps_the_rate(model: QueueModel, indices: int) -> None:
-    """Updates leave at the rate, and of a higher rate before it no more than a cycle's bits are left over.
-
-    Raises Unexplained when they leave sooner or later.
-    """
+    """Updates leave at the rate; a higher rate before it leaves no more than a cycle's bits over."""
     model.registers.write("rate", _FAST << 16)
     for _ in range(_UPDATES):
         model.offer(*update(0, 1, bytes(0)))
@@ -55,10 +54,7 @@ def check_keeps_the_rate(model: QueueModel, indices: int) -> None:
 
 
 def check_reset_forgets_the_turn(model: QueueModel) -> None:
-    """An update and another frame that become ready about at once leave in the same order after every reset.
-
-    Whichever kind left last before it. Raises Unexplained when that shows.
-    """
+    """After a reset, the order of two frames ready at once does not depend on what left before it."""
     orders: list[list[list[int]]] = []
     for last in (update(0, 1, bytes(64)), (Sidecar(60), bytes(60))):
         orders.append([])
@@ -77,3 +73,31 @@ def check_reset_forgets_the_turn(model: QueueModel) -> None:
             orders[-1].append([left.sidecar.kind for left in model.take()])
     if orders[0] != orders[1]:
         raise Unexplained("which frame leaves first after a reset depends on what left before it")
+
+
+def check_locks_during_stalls(model: QueueModel, geometry: Geometry, seed: int, tries: int) -> None:
+    """An update that stalls behind two that merge is decided rightly while its index's update leaves.
+
+    Needs adders of at least five cycles, two indices and two slots.
+    """
+    pick = random.Random(seed)
+    comparison = Comparison(model, geometry)
+    for _ in range(tries):
+        model.disturb(pick.getrandbits(32))
+        comparison.set(hold=1)
+        length = pick.choice((3, 4, 4)) * _WORDS_OF_A_BEAT - GRADIENT_OFFSET // 4
+        short = pick.choice((0, 0, length))
+        leaving = update(1, 8, bytes(4 * short))
+        merging = [update(0, worker, bytes(4 * length)) for worker in range(3)]
+        comparison.offer(*leaving)
+        comparison.offer(*merging[0])
+        model.run(model.cycle + 60)
+        # The source pauses here and there, so that beats of the second merge come right behind the first's.
+        model.disturb(pick.getrandbits(32), idle=0.15, resume=0.5)
+        for frame in merging[1:]:
+            comparison.offer(*frame, cycle=model.cycle + 4)
+        comparison.offer(*update(1, 9, bytes(4 * short)), cycle=model.cycle + 4)
+        model.run(model.cycle + pick.randrange(18))
+        comparison.write("hold", 0)
+        comparison.golden.hold = 0
+        comparison.settle()
