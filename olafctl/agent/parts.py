@@ -100,7 +100,8 @@ class Part:
         return None if running is None else list(rewiring(wanted, running))
 
     def start(self, testbed: str, machine: str, progress: Progress) -> Json:
-        """Bring it up in place of what runs; what fits is left as it is. Raises OlafError."""
+        """Bring it up in place of what runs; what fits is left as it is, and
+        ``started`` is false then. Raises OlafError."""
         bed = self._share(testbed, machine)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with held(self.folder, CHANGE):
@@ -110,13 +111,14 @@ class Part:
             if running is None or rewiring(wanted, running):
                 check_startable(wanted.target, bed, self.folder)
             store.put(Role.WANTED, self._record(wanted))
+            fresh = running is None
             if running is None:
                 progress("starting")
                 running = start(wanted, progress)
             else:
                 rewire(wanted, running, progress)
             store.confirm()
-            return self._described(running)
+            return {**self._described(running), "started": fresh}
 
     def find(self) -> Json | None:
         """What runs, and how its processes are; None where nothing was ever started."""

@@ -10,8 +10,6 @@ from olafswitch.console.output import counted, json_option, print_json, progress
 
 if TYPE_CHECKING:
     from olafctl.control.deploy import Outcome
-    from olafctl.control.expected import Expected
-    from olafctl.targets.interface import Progress
     from olafctl.testbed.model import Testbed
 
 
@@ -77,23 +75,20 @@ def command(
         if daemon is not None:
             outcome = kept(store, bed)
             text = f"the daemon at {daemon.address} keeps {bed.name} running; nothing changed"
-            show({**_as_json(outcome, dry_run), "expected": None}, text, as_json)
+            show(_as_json(outcome, dry_run), text, as_json)
             return
     with progress() as log_progress:
         outcome = deploy(
             bed, log_progress, dry_run=dry_run, take_over=take_over, with_hosts=hosts, force=force, away=away
         )
-        expected = _expected(bed, log_progress)
-    if not dry_run:
-        store.put_expected(expected.as_json() if expected else None)
+    for line in outcome.unplugged:
+        click.echo(f"note: {line}", err=True)
     if as_json:
-        print_json({**_as_json(outcome, dry_run), "expected": expected.as_json() if expected else None})
+        print_json(_as_json(outcome, dry_run))
         return
     if outcome.forgotten:
         verb = "would forget" if dry_run else "forgot"
         click.echo(f"{verb} what joined at run time: {', '.join(outcome.forgotten)}", err=True)
-    for line in expected.lines() if expected else ():
-        click.echo(line, err=True)
     if dry_run:
         _show_plan(outcome, bed, again=store.record(Role.RUNNING) is not None)
         return
@@ -128,23 +123,6 @@ def _check_away(bed: "Testbed", wait: float, away: tuple[str, ...]) -> None:
             click.echo(f"cut off: cluster {before.name}: {lost} of {len(before.workers)} members", err=True)
 
 
-def _expected(bed: "Testbed", log_progress: "Progress") -> "Expected | None":
-    """What to expect of the target software on this machine; None of others, and where it cannot be
-    measured."""
-    from olafctl.targets.software.target import TARGET
-    from olafswitch.errors import OlafError
-
-    if bed.target != TARGET.name or bed.machines:
-        return None
-    from olafctl.control import expected
-
-    try:
-        return expected.expected(bed, log_progress)
-    except (OlafError, OSError) as error:
-        click.echo(f"note: what to expect could not be measured: {expected.why_not(error)}", err=True)
-        return None
-
-
 def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
     if not outcome.changed:
         click.echo(f"{outcome.name} runs already; nothing to change")
@@ -176,5 +154,6 @@ def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
         "changes": list(outcome.changes.lines()),
         "hosts": list(outcome.hosts),
         "forgotten": list(outcome.forgotten),
+        "unplugged": list(outcome.unplugged),
         "programming_seconds": round(outcome.programming, 4),
     }

@@ -74,8 +74,6 @@ def _show(report: dict[str, Any]) -> None:
         click.echo("a deploy was interrupted: run it again, or destroy")
     if not report["running"]:
         return
-    if report["expected"]:
-        _show_expected(report["expected"])
     table(
         "processes",
         ("pid", "up", "command"),
@@ -109,17 +107,10 @@ def _show(report: dict[str, Any]) -> None:
     for engine, queue in report["queues"].items():
         place = f"{engine}/" if len(report["queues"]) > 1 else ""
         _show_queue(place, queue["registers"], _index_rows(queue["indices"], report["clusters"]))
+    for line in report["unplugged"]:
+        click.echo(line)
     for line in report["drift"]:
         click.echo(f"differs from what was deployed: {line}")
-
-
-def _show_expected(found: dict[str, Any]) -> None:
-    from olafctl.control.expected import Expected
-
-    expected = Expected.from_json(found)
-    click.echo(f"expected of this machine, as measured {expected.measured}:")
-    for line in expected.lines():
-        click.echo(f"  {line}")
 
 
 def _show_queue(engine: str, registers: dict[str, int], indices: list[tuple[Any, ...]]) -> None:

@@ -13,6 +13,7 @@ from olafctl.control.hosts import distant
 from olafctl.control.hosts.network import everyone, network, without_stack
 from olafctl.control.locks import HOSTS, USE, held, locked
 from olafctl.control.plan import Plan, plan
+from olafctl.control.show import describe_unplugged
 from olafctl.control.state import State
 from olafctl.control.store import Record, Role, Store, adopt, claim, clear, folder_of, is_others
 from olafctl.control.wanted import (
@@ -62,6 +63,8 @@ class Outcome:
     """What changed of the hosts' namespaces, as lines of a diff."""
     forgotten: tuple[str, ...] = ()
     """With ``force``: members that joined at run time, as CLUSTER/NAME."""
+    unplugged: tuple[str, ...] = ()
+    """Front ports without a carrier, a line each."""
 
     @property
     def changed(self) -> bool:
@@ -93,7 +96,8 @@ def deploy(
     store = Store(folder_of(testbed.name))
     claim(store.folder)
     known = any(map(store.record, Role)) and not is_others(store)
-    if testbed.machines and not known and not dry_run:
+    first = bool(testbed.machines) and not known and not dry_run
+    if first:
         _check_ours(testbed, take_over)
     before_hosts = hosts.wanted(store.folder)
     chosen = before_hosts if with_hosts is None else with_hosts
@@ -102,6 +106,8 @@ def deploy(
     if store.record(Role.RUNNING) is None:  # before minutes of compiling
         check_startable(target_of(testbed, away), testbed, store.folder)
     wanted = prepare(testbed, store.folder, progress, chosen, away)
+    if isinstance(wanted.target, Everywhere):
+        wanted.target.is_first = first and not take_over
     as_given = as_given or force
     if dry_run:
         foreseen = _foresee(wanted if as_given else _with_members(wanted, store), store)
@@ -121,10 +127,10 @@ def deploy(
                 store.confirm()
         except OlafError as error:
             shown = _with_last_words(error, wanted.testbed, store.folder)
-            _roll_back(before, store, progress, shown, take_over, before_hosts)
+            _roll_back(before, wanted, store, progress, shown, take_over, before_hosts)
             raise (_without_hints_into(store.folder, shown) if before is None else shown) from error
         except BaseException as error:
-            _roll_back(before, store, progress, error, take_over, before_hosts)
+            _roll_back(before, wanted, store, progress, error, take_over, before_hosts)
             raise
         return replace(outcome, forgotten=forgotten)
 
@@ -374,7 +380,10 @@ def _bring_up(
             devices.arrive(running, sessions, state, rest)
             took += time.monotonic() - begin
         shards.balance(running, wanted.testbed, wanted.testbed.clusters)
-    return Outcome(wanted.testbed.name, started, pushed, changes, took, ports, hosts=changed)
+    unplugged = tuple(describe_unplugged(wanted.testbed.ports, running.stats().get("carriers", {})))
+    return Outcome(
+        wanted.testbed.name, started, pushed, changes, took, ports, hosts=changed, unplugged=unplugged
+    )
 
 
 def _bring_hosts(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, ...]:
@@ -428,6 +437,7 @@ def _retold(error: OlafError, problems: Sequence[Problem]) -> OlafError:
 
 def _roll_back(
     before: Testbed | None,
+    wanted: Wanted,
     store: Store,
     progress: Progress,
     error: BaseException,
@@ -437,7 +447,10 @@ def _roll_back(
     """Make the testbed of ``before`` run again; end everything if it is None."""
     if before is None:
         progress("going back: nothing ran before")
-        stop(store)
+        if isinstance(wanted.target, Everywhere):
+            wanted.target.undo()  # what others started there is theirs
+        else:
+            stop(store)
         clear(store.folder)
         return
     progress("going back to what ran before")

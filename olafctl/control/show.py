@@ -1,6 +1,9 @@
-"""Register values as an operator writes and reads them."""
+"""Register values and ports as an operator reads them."""
+
+from collections.abc import Iterable, Iterator, Mapping
 
 from olafctl.queue.registers import CLOCK_HZ, IndexSettings, rate_of
+from olafctl.testbed.model import Port
 from olafctl.wire.frames import bits_float
 
 
@@ -40,6 +43,14 @@ def show_settings(settings: IndexSettings) -> str:
 def show_indices(first: int, last: int) -> str:
     """A range of indices: ``index 7``, ``indices 0-133``."""
     return f"index {first}" if first == last else f"indices {first}-{last}"
+
+
+def describe_unplugged(ports: Iterable[Port], carriers: Mapping[str, bool]) -> Iterator[str]:
+    """Yield a line for each of ``ports`` whose cable has no other end that is up."""
+    for port in ports:
+        if carriers.get(str(port.number)) is False:
+            called = f"port {port.number} ({port.name})" if port.name else f"port {port.number}"
+            yield f"{called} has no carrier: is its cable plugged in, and the other end up?"
 
 
 def _scaled(value: float, units: tuple[str, ...]) -> str:

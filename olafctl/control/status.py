@@ -16,6 +16,7 @@ from olafctl.control.hosts import deployed as hosts
 from olafctl.control.locks import unless_changing
 from olafctl.control.pipeline import DEVICES, TABLES, block_of, show_action, show_key
 from olafctl.control.plan import plan
+from olafctl.control.show import describe_unplugged
 from olafctl.control.store import Role, Store
 from olafctl.control.wanted import ports_lost
 from olafctl.machines import everywhere
@@ -78,20 +79,23 @@ def status(store: Store, kept: Kept | None = None) -> Json:
         "machines": [_machine(each, machines) for each in testbed.machines],
         "died": [*processes.died(store.folder), *_of_all(machines, "died")],
         "stopped": stopped,
-        "expected": store.expected(),
         "engines": _engines(testbed),
         "clusters": _clusters(testbed),
+        "unplugged": [],
         "parameter_servers": [_fields(host, "name", "ip", "port") for host in testbed.parameter_servers],
     }
     if running is None or not alive:
         return report
     parts = [process for part in machines.values() for process in part.get("processes", ())]
     report["processes"] = [*processes_of(store.folder), *parts]
+    stats = running.stats()
+    counted = {str(number): counters for number, counters in stats.get("ports", {}).items()}
     with devices.watching(running) as sessions:
-        report["ports"] = _ports(testbed, running)
+        report["ports"] = _ports(testbed, running, counted)
+        report["unplugged"] = [*describe_unplugged(testbed.ports, stats.get("carriers", {}))]
         elsewhere = [host for part in machines.values() for host in part.get("hosts", ())]
         report["hosts"] = [*hosts.show(store.folder), *elsewhere]
-        report["links"] = _links(testbed, running)
+        report["links"] = _links(testbed, counted)
         several = shards.threads_of(running)
         report["shards"] = {engine: list(threads.counted()) for engine, threads in several.items()}
         report["steering"] = dict(at for threads in several.values() for at in threads.steering().items())
@@ -185,8 +189,7 @@ def processes_of(folder: Path) -> list[Json]:
     ]
 
 
-def _ports(testbed: Testbed, running: Running) -> list[Json]:
-    counted = running.stats().get("ports", {})
+def _ports(testbed: Testbed, running: Running, counted: Mapping[str, Json]) -> list[Json]:
     named = {port.number: port for port in testbed.ports}
     return [
         {
@@ -194,15 +197,14 @@ def _ports(testbed: Testbed, running: Running) -> list[Json]:
             "name": named[attachment.number].name if attachment.number in named else "",
             "engine": named[attachment.number].engine if attachment.number in named else "",
             **_fields(attachment, "transport", "path", "namespace"),
-            "counters": counted.get(attachment.number, counted.get(str(attachment.number), {})),
+            "counters": counted.get(str(attachment.number), {}),
         }
         for attachment in running.attachments
     ]
 
 
-def _links(testbed: Testbed, running: Running) -> list[Json]:
-    """The links between engines, and what each has carried up and down."""
-    counted = running.stats().get("ports", {})
+def _links(testbed: Testbed, counted: Mapping[str, Json]) -> list[Json]:
+    """List the links between engines with what each has carried up and down."""
     topology = Topology(testbed)
     return [
         {

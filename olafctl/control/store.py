@@ -1,12 +1,10 @@
-"""What was requested, what was last known to run and what to expect of it, kept in the deployment's own
-folder (SQLite).
+"""The testbed that was requested and the one last known to run, stored in the deployment's folder (SQLite).
 
 The row ``wanted`` is written before anything is touched and the row ``running`` after everything was
 verified, so whatever a crash interrupts is recognised and finished, or undone, by the next deploy.
 """
 
 import errno
-import json
 import os
 import shutil
 import sqlite3
@@ -15,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from olafctl.control.locks import ALL, CHANGE
 from olafctl.machines import everywhere
@@ -41,9 +38,6 @@ create table if not exists deployment (
 ) strict;
 create table if not exists membership (
     only integer primary key check (only = 1), place text not null
-) strict;
-create table if not exists expected (
-    only integer primary key check (only = 1), found text not null
 ) strict;
 pragma user_version = {_VERSION};
 commit;
@@ -128,23 +122,6 @@ class Store:
         """Note where the membership is kept from now on."""
         with self._open() as database:
             database.execute("insert or replace into membership values (1, ?)", (place,))
-
-    def expected(self) -> Any:
-        """What its last deploy measured that is to be expected of it, as plain values; None for nothing."""
-        if not self.exists():
-            return None
-        with self._open() as database:
-            row = database.execute("select found from expected").fetchone()
-        return json.loads(row[0]) if row else None
-
-    def put_expected(self, found: Any) -> None:
-        """Note what to expect; None forgets it. Nothing is made where nothing is stored."""
-        if not self.exists():
-            return
-        with self._open() as database:
-            database.execute("delete from expected")
-            if found is not None:
-                database.execute("insert into expected values (1, ?)", (json.dumps(found),))
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

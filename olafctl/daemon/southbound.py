@@ -244,6 +244,12 @@ class Southbound:
             raise self._unreached()
         return {int(number): counted for number, counted in self._running.stats().get("ports", {}).items()}
 
+    def carriers(self) -> dict[int, bool]:
+        """Whether the cable of each front port is up, where that is known. Raises OlafError."""
+        if self._running is None:
+            raise self._unreached()
+        return {int(number): up for number, up in self._running.stats().get("carriers", {}).items()}
+
     def frames_seen(self) -> dict[int, int]:
         """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
         what all counted. Raises OlafError."""

@@ -29,6 +29,9 @@ class Everywhere:
     def __init__(self, name: str, away: Collection[str] = ()) -> None:
         self.name = name
         self._away = away
+        self._started: dict[str, Agent] = {}
+        self.is_first = False
+        """Whether :meth:`start` refuses where the testbed runs already, started from elsewhere."""
 
     def missing(self) -> Sequence[str]:
         """Nothing here: what a machine lacks is among its problems."""
@@ -84,21 +87,36 @@ class Everywhere:
         return [problem for each in each(self._agents(testbed), of).values() for problem in each]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningEverywhere:
-        """Every machine's share; one that runs already is left alone. Where one fails, those that were
+        """Start every machine's share; one that runs already is left alone. Where one fails, those that were
         started now are ended. Raises OlafError."""
         known = self._agents(testbed)
         before = each(known, lambda agent: agent.call("Find"))
         said = partial(_say, progress)
+
+        def begin(agent: Agent) -> Found:
+            name = agent.machine.name
+            # An agent that is killed while it starts says nothing: what was not there before is ours.
+            if before[name] is None and not self.is_first:
+                self._started[name] = agent
+            found = agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine))
+            if found.get("started", before[name] is None):
+                self._started[name] = agent
+            elif self.is_first:
+                what = "was deployed from elsewhere meanwhile"
+                remedy = "change it there, or take it over: olafctl deploy --take-over"
+                raise OlafError(Problem(what, f"{name}: {testbed.name}", remedy))
+            return found
+
         try:
-            found = each(
-                known,
-                lambda agent: agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine)),
-            )
+            return self._running(testbed, known, each(known, begin), state)
         except BaseException:
-            fresh = {name: agent for name, agent in known.items() if before[name] is None}
-            each(fresh, _stop_quietly)
+            self.undo()
             raise
-        return self._running(testbed, known, found, state)
+
+    def undo(self) -> None:
+        """End what :meth:`start` has started, and nothing that was started from elsewhere."""
+        each(self._started, _stop_quietly)
+        self._started = {}
 
     def foresee(self, testbed: Testbed, state: Path) -> tuple[RunningEverywhere, Mapping[str, Sequence[str]]]:
         """What :meth:`start` would leave running, and by machine how it would change front ports there, as

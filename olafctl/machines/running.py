@@ -88,13 +88,17 @@ class RunningEverywhere:
         return []
 
     def stats(self) -> dict[str, Any]:
-        """``ports``: by number, of all machines; ``losses``: their sums."""
+        """``ports`` and ``carriers``: by number, of all machines; ``losses``: their sums."""
         parts = each(self._agents, lambda agent: agent.ask("stats")).values()
         losses: dict[str, int] = {}
         for part in parts:
             for reason, count in part["losses"].items():
                 losses[reason] = losses.get(reason, 0) + count
-        return {"ports": {k: v for part in parts for k, v in part["ports"].items()}, "losses": losses}
+        merged = {
+            what: {k: v for part in parts for k, v in part.get(what, {}).items()}
+            for what in ("ports", "carriers")
+        }
+        return {**merged, "losses": losses}
 
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Raises OlafError."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.network import interfaces, netem, nic
+from olafctl.network import claims, interfaces, netem, nic
 from olafctl.network.netem import Impairment
 from olafctl.targets.interface import Progress
 from olafctl.testbed.ends import interface_of, pcap_files
@@ -18,6 +18,7 @@ from olafswitch.ports.namespace import exists
 from olafswitch.ports.pcap import why_not_written
 from olafswitch.ports.transport import Transport
 
+_SYS = Path("/sys/class/net")
 _INTERFACES = (Transport.VETH, Transport.TAP)
 _NO_IMPAIRMENT = "take impair out of the port, or deploy where there is netem"
 _NO_INTERFACES = "run as root, or set the port's transport to unix or pcap"
@@ -45,6 +46,29 @@ class FrontPort:
             return (self.inner,)
         return self.inner.split(",") if self.transport is Transport.PCAP else ()
 
+    @property
+    def claims(self) -> Sequence[str]:
+        """The names of what no other deployment of the machine may use at the same time."""
+        match self.transport:
+            case Transport.NIC:
+                return (f"network card {self.inner}",)
+            case Transport.UNIX:
+                return (f"socket {os.path.realpath(self.inner)}",)
+            case Transport.PCAP:
+                return (f"capture file {os.path.realpath(self.files[-1])}",)
+            case _:
+                return (f"interface {self.inner}",)
+
+    @property
+    def has_carrier(self) -> bool | None:
+        """Whether the other end of its cable is up; None where a port has no cable."""
+        if self.transport not in (Transport.NIC, Transport.VETH):
+            return None
+        try:
+            return (_SYS / self.inner / "carrier").read_text().strip() == "1"
+        except OSError:  # the interface is down, or gone
+            return False
+
 
 def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
     """Why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
@@ -63,7 +87,15 @@ def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
                 found.append(Problem(reason, where, "give the port's path the name of a free network card"))
         else:
             found.extend(_path_problems(_place(port, chosen(port), testbed, state.resolve()), where))
-    return found
+    return [*found, *claimed(places(testbed, state), testbed, state)]
+
+
+def claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> Iterator[Problem]:
+    """Yield a problem for each of ``ports`` that another deployment of this machine has."""
+    of = {name: port for port in ports for name in port.claims}
+    for name, problem in claims.find_conflicts(of, state):
+        where = f"{testbed.source}: port {of[name].number}"
+        yield Problem(f"{name} {problem.what}", where, problem.remedy)
 
 
 def notes(testbed: Testbed) -> Iterator[str]:
@@ -185,11 +217,9 @@ def _is_there(port: FrontPort) -> bool:
     if outer.namespace is not None and not exists(outer.namespace):
         return False
     match port.transport:
-        case Transport.NIC:
-            return (Path("/sys/class/net") / port.inner).exists()
-        case Transport.VETH:
-            # The pipeline's end, which goes with the host's; a host may move its own end elsewhere.
-            return (Path("/sys/class/net") / port.inner).exists()
+        case Transport.NIC | Transport.VETH:
+            # Of a veth the pipeline's end, which goes with the host's; a host may move its own end elsewhere.
+            return (_SYS / port.inner).exists()
         case Transport.TAP:
             return True  # in the namespace or moved from there: only the process holds its other end
         case Transport.UNIX:

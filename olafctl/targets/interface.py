@@ -178,7 +178,8 @@ class Running(Protocol):
 
     def stats(self) -> dict[str, Any]:
         """``ports``: by number, frames and bytes each way, the ports of links between engines included;
-        ``losses``: those that went nowhere."""
+        ``losses``: those that went nowhere; ``carriers``: by number, whether a front port's cable is up,
+        where that is known."""
 
     def replay(self, frames: Iterator[TimedFrame]) -> Generator[TimedFrame, None, None]:
         """Run frames (by time, never decreasing) through the engine in virtual time, from virtual

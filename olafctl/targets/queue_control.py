@@ -32,10 +32,11 @@ def handlers(
     queues: Mapping[str, QueueRegisters],
     ports: Sequence[int],
     devices: Sequence[Device],
+    carriers: Callable[[], Mapping[str, bool]] = dict,
 ) -> Mapping[str, Handler]:
     """``devices``, ``stats``, and the registers of one of ``queues`` (``queue``, by its engine's name):
     ``elect``, ``read`` and ``write`` by name, ``read_all``; the indices': ``settings`` of all of them,
-    ``configure`` and ``command`` for a range."""
+    ``configure`` and ``command`` for a range. ``carriers`` says which front ports' cables are up."""
 
     def on(act: Callable[[QueueRegisters, dict[str, Any]], Any]) -> Handler:
         """Do that on the registers of the queue that a request names, one request at a time."""
@@ -74,7 +75,7 @@ def handlers(
 
     def stats(_: dict[str, Any]) -> dict[str, Any]:
         counted = {str(number): asdict(engine.port_stats(number)) for number in ports}
-        return {"ports": counted, "losses": asdict(engine.losses())}
+        return {"ports": counted, "losses": asdict(engine.losses()), "carriers": dict(carriers())}
 
     listed = [{**asdict(each), "p4info": str(each.p4info), "config": str(each.config)} for each in devices]
     return {

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -132,6 +133,29 @@ def test_another_desk_sees_it_and_does_not_end_it(running: Lab) -> None:
     assert running.tried("test", "-k", "bypass", at="m2").returncode == 0
     assert [each.pid for each in running.machines["m1"].processes(ENGINE)] == kept
     running.olafctl("status")
+
+
+def test_of_two_first_deploys_at_once_at_most_one_stays(racks: Lab) -> None:
+    """The loser ends nothing of the winner's and does not take it over by trying again."""
+    racks.tried("destroy")
+    for name in ("desk", "m2"):
+        shutil.rmtree(racks.machines[name].folder / "two-racks", ignore_errors=True)
+    with ThreadPoolExecutor() as pool:
+        places = ("desk", "m2")
+        tried = pool.map(lambda at: racks.tried("deploy", bed(racks), at=at), places)
+        done = dict(zip(places, tried, strict=True))
+    won = [at for at, tried in done.items() if tried.returncode == 0]
+    assert len(won) <= 1, done
+    for loser in set(places) - set(won):
+        again = racks.tried("deploy", bed(racks), at=loser)
+        if won:
+            assert "deployed from elsewhere" in again.stderr, (done, again.stderr)
+            assert racks.tried("status", at=won[0]).returncode == 0
+            racks.tried("destroy", at=won[0])
+        else:
+            assert again.returncode == 0, (done, again.stderr)
+            racks.tried("destroy", at=loser)
+    racks.tried("destroy", "two-racks", at="m2")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from olafctl.control import shards
+from olafctl.control.show import describe_unplugged
 from olafctl.network import interfaces, ip, nic, trial
 from olafctl.targets import front_ports, registry
 from olafctl.targets.testbeds import load
@@ -73,6 +74,11 @@ def test_a_box_between_two_cards(cards: Cards, tmp_path: Path) -> None:
         program(again, bed)
         worker.send(frame)
         assert server.receive(SOON) == frame
+        assert again.stats()["carriers"] == {"1": True, "2": True}
+        ip.run(["link", "set", "dev", cards.others[1], "down"])
+        carriers = again.stats()["carriers"]
+        assert carriers == {"1": True, "2": False}
+        assert ["port 2" in line for line in describe_unplugged(bed.ports, carriers)] == [True]
     assert Path("/sys/class/net", cards.names[0]).exists()
 
 

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from olafctl.control.in_process import Engines, Stages, engines_of
 from olafctl.targets import registry
 from olafctl.targets.engine.compile import SOURCES as PIPELINE
 from olafctl.targets.interface import Progress
 from olafctl.targets.queue_library import queue_library as verilated
 from olafctl.targets.software.target import queue_library as in_cpp
 from olafctl.testbed.model import Testbed
+from olaflab.pipeline.engines import Engines, Stages, engines_of
 from olafswitch import cache
 from olafswitch.engine.compile import INCLUDES, engine_library
 from olafswitch.toolchain import cxx, run

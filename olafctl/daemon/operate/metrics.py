@@ -27,6 +27,7 @@ _FAMILIES = (
     ("queue", _COUNTER, "engine counter", "Counters of each engine's queue: see docs/registers.md"),
     ("queue_status", _GAUGE, "engine register", "Status of each engine's queue: see docs/registers.md"),
     ("refused_frames", _COUNTER, "engine reason", "Frames that VNP4₁ refused, by why: see docs/threats.md"),
+    ("port_carrier", _GAUGE, "port", "1: the cable of a front port is up; 0: it has no carrier"),
     ("queue_slots", _GAUGE, "engine", "Slots of each engine's queue, Q_max"),
     (
         "send_probability", _GAUGE, "engine",
@@ -132,6 +133,11 @@ class Metrics:
             queues: Mapping[str, Mapping[str, int]] = {}
             with suppress(OlafError):
                 queues = each.controller.southbound.queue_registers()
+            carriers: Mapping[int, bool] = {}
+            with suppress(OlafError):
+                carriers = each.controller.southbound.carriers()
+            for port, up in carriers.items():
+                add("port_carrier", name, str(port), value=up)
             refusals: Mapping[str, Mapping[Refusal, int]] = {}
             with suppress(OlafError):
                 refusals = each.controller.southbound.frames_refused()

@@ -66,6 +66,7 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
             for engine, reasons in look.refused.items() for reason, count in reasons.items() if count
         ],
         "messages": {name: count for name, count in sorted(look.messages.items()) if count},
+        "unplugged": [*look.unplugged],
         "drift": [*look.drift],
         "repair": f"olafctl deploy {testbed.name}",
         "repaired": [[time.strftime("%H:%M:%S", time.localtime(at)), line] for at, line in look.repaired],

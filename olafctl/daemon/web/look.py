@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from olafctl.control.deploy import recorded
 from olafctl.control.members import current, revision
 from olafctl.control.pipeline import REFUSALS, VNP4_1, WORKERS
+from olafctl.control.show import describe_unplugged
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store
 from olafctl.daemon.api.calls import Owned
@@ -51,6 +52,8 @@ class Look:
     """Messages Player, by worker."""
     messages: Mapping[str, int] = field(default_factory=dict)
     """Control messages, by what became of them."""
+    unplugged: Sequence[str] = ()
+    """Front ports without a carrier, a line each."""
     drift: Sequence[str] = ()
     """How the devices differ from what is wanted."""
     repaired: Sequence[tuple[float, str]] = ()
@@ -96,9 +99,11 @@ class Kept:
         southbound = self._owned.controller.southbound
         with suppress(OlafError):
             refused = southbound.frames_refused()
+            carriers = {str(number): up for number, up in southbound.carriers().items()}
             return {
                 "queues": southbound.queue_registers(),
                 "ports": southbound.port_counters(),
+                "unplugged": [*describe_unplugged(self._owned.controller.testbed.ports, carriers)],
                 "refused": {
                     engine: {reason.name.lower(): count for reason, count in each.items()}
                     for engine, each in refused.items()
@@ -140,6 +145,7 @@ class Unkept:
             },
             refused=refused,
             frames=frames,
+            unplugged=report["unplugged"],
             drift=report["drift"],
         )
 

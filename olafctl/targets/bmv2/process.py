@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from olafctl.network.claims import Claims
 from olafctl.network.interfaces import cables_of
 from olafctl.targets import deployment, serving_process
 from olafctl.targets.bmv2.wiring import cables
@@ -38,6 +39,8 @@ def serving(state: Path) -> Iterator[list[str]]:
         join(engine, recorded.links)
         for cable in cables(recorded.engines):
             within(cables_of(state), partial(engine.add_own_interface, cable.relay_port, cable.pair.outer))
+        claims = Claims()
+        claims.take(name for port in recorded.ports for name in port.claims)
         for port in recorded.ports:
             attach(engine, port, state)
         devices = [
@@ -45,7 +48,12 @@ def serving(state: Path) -> Iterator[list[str]]:
             for device in recorded.devices
         ]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
-        answers = handlers(engine, queues, recorded.all_ports, devices)
+
+        def carriers() -> dict[str, bool]:
+            found = {str(port.number): port.has_carrier for port in recorded.ports}
+            return {number: up for number, up in found.items() if up is not None}
+
+        answers = handlers(engine, queues, recorded.all_ports, devices, carriers)
         with closing(ControlServer(state / SOCKET, answers, {})):
             start(engine, recorded.ports, state)
             yield [device.address for device in devices]

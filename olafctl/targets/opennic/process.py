@@ -1,11 +1,13 @@
 """The agent's process of a deployment: ``python -m olafctl.targets.opennic.process STATE``."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from olafctl.network.claims import Claims
 from olafctl.targets import deployment, serving_process
 from olafctl.targets.opennic.service import CardService, Settings
 from olafctl.targets.queue_process import SOCKET
@@ -26,6 +28,11 @@ def read_settings(state: Path) -> Settings:
     return Settings(found["card"], Path(found["build"]), found["ports"], found["interface"])
 
 
+def claim_of(card: str) -> str:
+    """Return the name of a card among the resources that one deployment at a time has."""
+    return f"card {os.path.realpath(card) if os.sep in card else card}"
+
+
 def undo(state: Path) -> None:
     """See :func:`olafctl.targets.deployment.undo`."""
     deployment.undo(state)
@@ -36,7 +43,10 @@ def undo(state: Path) -> None:
 def serving(state: Path) -> Iterator[str]:
     """The card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
     address = addresses.of_socket(state.resolve() / GRPC_SOCKET)
-    with closing(CardService(read_settings(state), address, state / SOCKET)) as service:
+    settings = read_settings(state)
+    claims = Claims()
+    claims.take([claim_of(settings.card)])
+    with closing(CardService(settings, address, state / SOCKET)) as service:
         yield service.address
 
 

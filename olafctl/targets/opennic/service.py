@@ -80,7 +80,8 @@ class CardService:
             self.devices = devices(settings.build, agent.address)
             if control is not None:
                 queues = {ONLY: QueueRegisters(self.card.read_queue, self.card.write_queue)}
-                answers = {**handlers(self, queues, settings.ports, self.devices), "card": self._card}
+                common = handlers(self, queues, settings.ports, self.devices, self._carriers)
+                answers = {**common, "card": self._card}
                 stack.callback(ControlServer(control, answers, {}).close)
             self._closing = stack.pop_all()
 
@@ -108,6 +109,10 @@ class CardService:
         misrouted = counted["dropped_port"] + counted["dropped_group"]
         host = counted["dropped_host"] + counted["dropped_function"]
         return CardLosses(misrouted, counted["dropped_punt"], host)
+
+    def _carriers(self) -> dict[str, bool]:
+        links = zip(self._ports, self.card.health.links, strict=False)
+        return {str(number): link.up for number, link in links}
 
     def _card(self, _: dict[str, Any]) -> dict[str, Any]:
         health = self.card.health

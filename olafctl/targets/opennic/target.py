@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from olafctl.network import claims
 from olafctl.targets import deployment, queue_process
 from olafctl.targets.deployment import Deployment
 from olafctl.targets.interface import Build, Progress
 from olafctl.targets.opennic import build as builds
 from olafctl.targets.opennic.health import CMACS
-from olafctl.targets.opennic.process import undo, write_settings
+from olafctl.targets.opennic.process import claim_of, undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
 from olafctl.testbed.model import Testbed
@@ -41,7 +42,10 @@ class Opennic:
         """A card that is not named, blocks that the agent does not drive, more ports than the card has."""
         found = builds.not_driven(testbed)
         where = f"{testbed.source}: target {self.name}"
-        if not os.environ.get(CARD):
+        if card := os.environ.get(CARD):
+            for name, problem in claims.find_conflicts([claim_of(card)], state):
+                found.append(Problem(f"{name} {problem.what}", where, problem.remedy))
+        else:
             remedy = f"set {CARD} to its PCI Express function, as 0000:3b:00.0 (lspci -d 10ee:)"
             found.append(Problem("no card is named", where, remedy))
         if len(testbed.ports) > len(CMACS):

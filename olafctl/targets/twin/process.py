@@ -11,10 +11,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from olafctl.network.claims import Claims
 from olafctl.network.flow_rules import FlowRules
 from olafctl.targets import deployment, privileges, serving_process
 from olafctl.targets.control import ControlServer, TakeOver
 from olafctl.targets.engine.engine import PipelineEngine
+from olafctl.targets.front_ports import FrontPort
 from olafctl.targets.queue_control import handlers, shard_handlers
 from olafctl.targets.queue_process import SOCKET
 from olafctl.targets.replay_stream import refuse
@@ -52,7 +54,7 @@ def serving(state: Path) -> Iterator[str]:
         devices = [replace(device, address=agent.address) for device in recorded.devices]
         queues = {part.name: engine.registers(n) for n, part in enumerate(recorded.engines)}
         answers = {
-            **handlers(engine, queues, ports.all, devices),
+            **handlers(engine, queues, ports.all, devices, ports.carriers),
             **shard_handlers(engine, ports.cards),
             "open": lambda _: ports.open(),
             "close": lambda request: ports.shut(request["ports"]),
@@ -68,7 +70,8 @@ class _Ports:
 
     def __init__(self, engine: PipelineEngine, state: Path) -> None:
         self._engine, self._state = engine, state
-        self._open: set[int] = set()
+        self._open: dict[int, FrontPort] = {}
+        self._claims = Claims()
         self.all: list[int] = []
         """With those of links."""
         self.cards: dict[str, FlowRules] = {}
@@ -79,22 +82,28 @@ class _Ports:
         with self._engine.register_sequences:
             own(self._engine, recorded.engines)
             new = [port for port in recorded.ports if port.number not in self._open]
+            self._claims.take(name for port in new for name in port.claims)
             for port in new:
                 attach(self._engine, port, self._state)
-                self._open.add(port.number)
+                self._open[port.number] = port
                 if port.transport is Transport.NIC and self._engine.lanes > 1:
                     self.cards[str(port.number)] = FlowRules(port.inner)
             if recorded.target == "software":
                 receive(new, self._state)
         self.all[:] = recorded.all_ports
 
+    def carriers(self) -> dict[str, bool]:
+        """Whether the cable at each open front port that has one is up, by number."""
+        found = {str(number): port.has_carrier for number, port in [*self._open.items()]}
+        return {number: up for number, up in found.items() if up is not None}
+
     def shut(self, numbers: Iterable[int]) -> None:
         """Close these, where they are open."""
         with self._engine.register_sequences:
-            for number in self._open.intersection(numbers):
+            for number in self._open.keys() & numbers:
                 self.all.remove(number)
                 self._engine.remove_port(number)
-                self._open.remove(number)
+                self._claims.release(self._open.pop(number).claims)
                 if rules := self.cards.pop(str(number), None):
                     rules.give({})
 
@@ -102,6 +111,7 @@ class _Ports:
         """Leave no rules at cards; the engine closes what is open."""
         for rules in self.cards.values():
             rules.give({})
+        self._claims.release()
 
 
 def _one_replay_at_a_time(engine: PipelineEngine) -> TakeOver:

@@ -1,0 +1,91 @@
+"""Claims on what a machine has only once: a network card, a port's socket or capture file, a PCI card.
+
+A claim is a socket with a name in the kernel's abstract namespace. It needs no folder that every user may
+write and ends with its process however that ends. Like a network card, it is seen in one network namespace.
+"""
+
+import hashlib
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from olafctl.network.ip import OWNER
+from olafswitch.errors import OlafError, Problem
+
+_NAMES = Path("/proc/net/unix")
+_REMEDY = "destroy that deployment, end that process, or give this port another one"
+
+
+class Claims:
+    """The resources that this process holds, by name."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, socket.socket] = {}
+
+    def take(self, names: Iterable[str]) -> None:
+        """Hold all of ``names``, or none of them. Raises OlafError naming each that another process holds."""
+        new: dict[str, socket.socket] = {}
+        problems = []
+        for name in names:
+            if name in self._held or name in new:
+                continue
+            claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            try:
+                claim.bind(f"\0{_key_of(name)}")
+                new[name] = claim
+            except OSError:
+                claim.close()
+                problems.append(Problem(_describe(_holder_of(name)), name, _REMEDY))
+        if problems:
+            for claim in new.values():
+                claim.close()
+            raise OlafError(*problems)
+        self._held |= new
+
+    def release(self, names: Iterable[str] | None = None) -> None:
+        """Give ``names`` back, or everything."""
+        for name in [*self._held] if names is None else names:
+            if claim := self._held.pop(name, None):
+                claim.close()
+
+
+def find_conflicts(names: Iterable[str], state: Path) -> Iterator[tuple[str, Problem]]:
+    """Yield each of ``names`` that a process outside the deployment in ``state`` holds, with a problem."""
+    own = str(state.resolve())
+    taken = {line.rpartition(" @")[2] for line in _NAMES.read_text(errors="replace").splitlines()}
+    for name in names:
+        if _key_of(name) in taken:
+            holder = _holder_of(name)
+            if holder is None or (holder != os.getpid() and _deployment_of(holder) != own):
+                yield name, Problem(_describe(holder), name, _REMEDY)
+
+
+def _key_of(name: str) -> str:
+    """Return a socket's name in which resources of any length differ."""
+    return f"olaf-claim-{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def _holder_of(name: str) -> int | None:
+    """Return the process that holds ``name``; None where there is none, or this user may not look at it."""
+    address = f"@{_key_of(name)}"
+    found = (each.pid for each in psutil.net_connections("unix") if each.laddr == address)
+    return next(found, None)
+
+
+def _describe(holder: int | None) -> str:
+    if holder is None:
+        return "is taken by a deployment of another user"
+    folder = _deployment_of(holder)
+    whose = f"by the deployment {Path(folder).name} in {Path(folder).parent}" if folder else "already"
+    return f"is taken {whose} (process {holder})"
+
+
+def _deployment_of(process: int) -> str | None:
+    """Return the state folder that ``process`` carries in its environment, as far as this user may look."""
+    with suppress(psutil.Error, OSError):
+        return psutil.Process(process).environ().get(OWNER)
+    return None
