@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,7 +47,6 @@ def command(
     from olafctl.control.hosts import deployed, distant
     from olafctl.control.store import pick
     from olafctl.paths import sources
-    from olafswitch import paths
     from olafswitch.errors import BadInput, OlafError, Problem
 
     if junit is not None:
@@ -60,9 +60,7 @@ def command(
     line += ["-p", "no:cacheprovider", "-rfE", "-Wignore::pytest.PytestConfigWarning"]
     line += ["-v"] if verbose else []
     line += [f"-k{expression}"] if expression else []  # one word, or pytest takes -x for an option of its own
-    # Not relative, as they may be here: pytest runs in another folder.
-    folders = {"OLAF_STATE": str(paths.state().resolve()), "OLAF_CACHE": str(paths.cache().resolve())}
-    environment = {**os.environ, **folders, "OLAF_TEST_DEPLOYMENT": store.folder.name}
+    environment = {**settings_from_elsewhere(os.environ), "OLAF_TEST_DEPLOYMENT": store.folder.name}
     with TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
         line += [f"--junit-xml={report}"]
@@ -80,6 +78,20 @@ def command(
         if as_json:
             print_json(_data(report))
     context.exit(1 if code else 0)
+
+
+def settings_from_elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environment`` with the paths in Olaf's settings absolute, for another folder."""
+    from olafswitch import paths
+
+    changed = {"OLAF_STATE": str(paths.state().resolve()), "OLAF_CACHE": str(paths.cache().resolve())}
+    if certificates := environment.get("OLAF_CERTS"):
+        changed["OLAF_CERTS"] = str(Path(certificates).resolve())
+    if (card := environment.get("OLAF_CARD", "")) and Path(card).exists():
+        changed["OLAF_CARD"] = str(Path(card).resolve())
+    if (daemon := environment.get("OLAF_DAEMON", "")).startswith("unix:"):
+        changed["OLAF_DAEMON"] = f"unix:{Path(daemon.removeprefix('unix:')).resolve()}"
+    return {**environment, **changed}
 
 
 def _check_writable(junit: Path) -> None:

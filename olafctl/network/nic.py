@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from olafctl.network import offload
+from olafswitch.ports.offloads import ask, read_setting
 
 _SYS = Path("/sys/class/net")
 _ROUTES, _ROUTES_6 = Path("/proc/net/route"), Path("/proc/net/ipv6_route")
@@ -64,20 +64,12 @@ def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
     except OSError:
         yield f"{name} is down: ip link set dev {name} up"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-
-        def value(command: int) -> int:
-            with suppress(OSError):  # it has no such setting
-                return int(
-                    struct.unpack_from("I", offload.ask(control, name, struct.pack("II", command, 0)), 4)[0]
-                )
-            return 0
-
-        flags = value(_GET_FLAGS)
-        on = {"lro": flags & _LRO, "gro": value(_GET_GRO), "rxvlan": flags & _VLAN}
+        flags, gro = (read_setting(control, name, command) for command in (_GET_FLAGS, _GET_GRO))
+        on = {"lro": flags & _LRO, "gro": gro, "rxvlan": flags & _VLAN}
         if wrong := [feature for feature, is_on in on.items() if is_on]:
             off = " ".join(f"{feature} off" for feature in wrong)
             yield f"{name} changes frames as they come in: ethtool -K {name} {off}"
         with suppress(OSError):
-            ring = _RING.unpack(offload.ask(control, name, _RING.pack(_GET_RING, *[0] * 8)))
+            ring = _RING.unpack(ask(control, name, _RING.pack(_GET_RING, *[0] * 8)))
             if ring[5] < ring[1]:
                 yield f"{name} has room for {ring[5]} frames of {ring[1]}: ethtool -G {name} rx {ring[1]}"

@@ -1,13 +1,12 @@
 """Frames leave an interface as they will be on the wire: checksums made, VLAN tags in place, nothing left to
 "hardware"."""
 
-import array
-import fcntl
 import socket
 import struct
 from contextlib import suppress
 
-_SIOCETHTOOL = 0x8946
+from olafswitch.ports.offloads import ask
+
 _ETHTOOL_STXCSUM = 0x17
 _ETHTOOL_GSTRINGS = 0x1B
 _ETHTOOL_STSO = 0x1F
@@ -47,11 +46,3 @@ def _disable_features(control: socket.socket, interface: str, unwanted: tuple[st
             blocks[bit // 32] |= 1 << bit % 32
     pairs = b"".join(struct.pack("II", chosen, 0) for chosen in blocks)
     ask(control, interface, struct.pack("II", _ETHTOOL_SFEATURES, len(blocks)) + pairs)
-
-
-def ask(control: socket.socket, interface: str, question: bytes) -> bytes:
-    """The kernel's answer to an ethtool command, as long as the question. Raises OSError."""
-    value = array.array("B", question)
-    request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
-    fcntl.ioctl(control, _SIOCETHTOOL, request)
-    return value.tobytes()

@@ -2,10 +2,12 @@
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from olafctl.cli.test import settings_from_elsewhere
 from olafctl.control.locks import locked
 from olafswitch.errors import OlafError, Problem
 from tests.cli.conftest import Run
@@ -209,3 +211,13 @@ def test_a_state_folder_that_cannot_be_made_is_named(run: Run, monkeypatch: pyte
     assert ended.code == 2
     assert "error: /proc/nope: the state folder cannot be made" in ended.err
     assert "(set OLAF_STATE to a folder of your own)" in ended.err
+
+
+def test_packet_tests_find_relative_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("OLAF_STATE", "OLAF_CACHE", "OLAF_CERTS", "OLAF_CARD", "OLAF_DAEMON")
+    (tmp_path / "at").mkdir()
+    for name in names:
+        monkeypatch.setenv(name, "unix:at" if name == "OLAF_DAEMON" else "at")
+    found = settings_from_elsewhere(os.environ)
+    assert {found[name].removeprefix("unix:") for name in names} == {str(tmp_path / "at")}

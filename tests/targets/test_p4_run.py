@@ -1,18 +1,22 @@
 """``olafctl p4 run``: any v1model program as a switch with real ports and a P4Runtime server."""
 
+import os
 import re
 import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from olafctl.cli.main import main
+from olafctl.network import interfaces, ip, offload, trial
 from olafswitch.p4runtime.session import Session
 from olafswitch.ports.host import PcapHostPort, UnixHostPort
+from olafswitch.ports.offloads import describe_offloads
 
 from .conftest import why_not
 
@@ -125,6 +129,35 @@ def test_a_client_sees_the_program_that_runs(hub: tuple[subprocess.Popen[str], s
     with Session.connect(hub[1], 0, election_id=5) as session:
         assert session.is_primary
         assert len(list(session.entries())) == 3
+
+
+@pytest.mark.skipif(interfaces.why_not() is not None, reason=str(interfaces.why_not()))
+def test_offloads_of_veths_are_warned_of_until_they_are_off(tmp_path: Path) -> None:
+    """Ends in sight, and one end in another namespace; a veth has its offloads on when it is made."""
+    with trial.namespace() as away:
+        names = [(f"w{os.getpid():x}{n}", f"w{os.getpid():x}{n}o") for n in range(2)]
+        try:
+            for (name, other), where in zip(names, ([], ["netns", away]), strict=True):
+                ip.run(["link", "add", "name", name, "type", "veth", "peer", "name", other, *where])
+                ip.run(["link", "set", "dev", name, "up"])
+            ports = [word for n, (name, _) in enumerate(names) for word in ("--port", f"{n + 1}=veth:{name}")]
+            process = start(tmp_path, *ports)
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.terminate()
+            warned = process.communicate(timeout=SOON)[1]
+            assert warned.count("TCP is slow or fails") == 2
+            assert f"ethtool -K {names[0][1]} tx off tso off gso off\n" in warned
+            assert f"ethtool -K {names[1][0]} tx off tso off gso off (and at its other end)\n" in warned
+            for name, other in names:
+                assert describe_offloads(name)
+                offload.disable(name)
+                with suppress(OSError):
+                    offload.disable(other)
+                assert describe_offloads(name) is None
+        finally:
+            for name, _ in names:
+                ip.try_to(["link", "delete", "dev", name])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """One P4 switch with real ports: any v1model program, served over P4Runtime."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,10 +14,13 @@ from olafswitch.p4.compiler import Program
 from olafswitch.p4runtime.address import Tls
 from olafswitch.p4runtime.agent import serve
 from olafswitch.ports import unix
+from olafswitch.ports.offloads import describe_offloads
 from olafswitch.ports.pcap import why_not_written
 from olafswitch.ports.spec import PortSpec
 from olafswitch.ports.tap import open_tap
 from olafswitch.ports.transport import Transport
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,10 @@ def running(
             _open(engine, port)
             if port.transport is Transport.UNIX:
                 stack.callback(Path(port.where).unlink, missing_ok=True)
+            elif port.transport in (Transport.VETH, Transport.NIC) and (
+                warning := describe_offloads(port.where)
+            ):
+                _log.warning("port %d (%s): %s", port.number, port.where, warning)
         engine.start()
         yield LoneSwitch(agent.address, engine)
 
