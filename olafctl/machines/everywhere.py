@@ -98,7 +98,7 @@ class Everywhere:
             # An agent that is killed while it starts says nothing: what was not there before is ours.
             if before[name] is None and not self.is_first:
                 self._started[name] = agent
-            found = agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine))
+            found: Found = agent.call("Start", said(agent), _STARTING, **_part(testbed, agent.machine))
             if found.get("started", before[name] is None):
                 self._started[name] = agent
             elif self.is_first:

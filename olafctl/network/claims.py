@@ -72,7 +72,7 @@ def _key_of(name: str) -> str:
 def _holder_of(name: str) -> int | None:
     """Return the process that holds ``name``; None where there is none, or this user may not look at it."""
     address = f"@{_key_of(name)}"
-    found = (each.pid for each in psutil.net_connections("unix") if each.laddr == address)
+    found = (each.pid for each in psutil.net_connections("unix") if str(each.laddr) == address)
     return next(found, None)
 
 

@@ -33,17 +33,27 @@ PROGRAM = ("\nports:", "\nudp_port: 20301\n\nports:")
 """Another one, so that the engine starts again."""
 
 
+ENDING = """
+import logging, os, sys
+from olafctl.cli.main import main
+step, how = sys.argv[1:3]
+class End(logging.Handler):
+    def emit(self, record):
+        if step in record.getMessage():
+            os.kill(os.getpid(), int(how))
+logging.getLogger("olafswitch.console.output").addHandler(End())
+sys.argv[1:] = sys.argv[3:]
+main()
+"""
+"""A command that ends itself when a step begins: another process might come late."""
+
+
 def ended_at(step: str, path: Path, how: signal.Signals = signal.SIGKILL) -> int:
-    """Run a deploy in a process of its own and end it as soon as it says that ``step`` begins; its code."""
-    line = [sys.executable, "-m", "olafctl", "deploy", str(path)]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        for output in process.stderr:
-            if step in output:
-                process.send_signal(how)
-                process.stderr.read()
-                return process.wait()
-        pytest.fail(f"the deploy never printed {step!r}")
+    """Run a deploy that ends itself as soon as it says that ``step`` begins; its code."""
+    line = [sys.executable, "-c", ENDING, step, str(int(how)), "deploy", str(path)]
+    code = subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode
+    assert code, f"the deploy never began {step!r}"
+    return code
 
 
 @pytest.mark.parametrize("step", STEPS)

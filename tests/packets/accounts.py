@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from olafctl.wire.layouts import Refusal
 from tests.packets.frames import Got
 from tests.packets.live import Live
 
@@ -13,15 +14,23 @@ class Account:
         self._tree = tree
         self._queues = {name: registers.read_all() for name, registers in tree.queues.items()}
         self._losses = tree.running.stats()["losses"]
+        self._refused = self._old_epoch()
 
-    def settle(self, sent: int, arrived: Iterable[Got]) -> None:
-        """Each of the ``sent`` updates is in one that arrived, or was replaced by a newer one."""
+    def _old_epoch(self) -> int:
+        engines = [engine.name for engine in self._tree.testbed.engines]
+        return sum(self._tree.refused(engine)[Refusal.EPOCH] for engine in engines)
+
+    def settle(self, sent: int, arrived: Iterable[Got], renewed: bool = False) -> None:
+        """Each of the ``sent`` updates is in one that arrived, or was replaced by a newer one, or was refused
+        for an epoch that was ``renewed`` meanwhile."""
         grown = {
             name: {counter: registers.read(counter) - value for counter, value in self._queues[name].items()}
             for name, registers in self._tree.queues.items()
         }
         replaced = sum(queue["replaced_worker"] for queue in grown.values())
-        assert sum(int(each.olaf.count) for each in arrived) + replaced == sent
+        refused = self._old_epoch() - self._refused
+        assert renewed or not refused
+        assert sum(int(each.olaf.count) for each in arrived) + replaced + refused == sent
         assert not [
             name for queue in grown.values() for name, more in queue.items() if more and "dropped" in name
         ]

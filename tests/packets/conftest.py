@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from olafctl.control.deploy import deploy, find
+from olafctl.control.deploy import current, deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of, pick
+from olafctl.daemon.local_client import LocalClient
 from olafctl.network import interfaces
 from olafctl.targets import registry, testbeds
 from tests.packets import mixed
@@ -24,6 +25,9 @@ TARGETS = registry.names()
 MIXED = [int(seed) for seed in os.environ.get("OLAF_MIXED", "1,2").split(",")]
 """Seeds of the testbeds of all modes that are deployed, too."""
 BEDS = [("testbed", target) for target in TARGETS] + [(f"mixed-{seed}", "software") for seed in MIXED]
+HISTORIES = [int(seed) for seed in os.environ.get("OLAF_HISTORIES", "1").split(",")]
+"""Seeds of the histories that a testbed has behind it: clusters and members came, moved and went."""
+BEDS += [(f"testbed+{seed}", "software") for seed in HISTORIES]
 CARDS = ("opennic", "opennic-sim")
 """Targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
@@ -70,7 +74,12 @@ def live(session: Live) -> Iterator[Live]:
 
 @pytest.fixture(
     scope="session",
-    params=_params((bed, target) for target in TARGETS if target not in CARDS for bed in SEVERAL),
+    params=_params(
+        [
+            *((bed, target) for target in TARGETS if target not in CARDS for bed in SEVERAL),
+            *((f"two-engines+{seed}", "software") for seed in HISTORIES),
+        ]
+    ),
     ids=lambda given: given if NAMED else "-".join(given),
 )
 def tree_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
@@ -104,15 +113,20 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
     state = folders.mktemp("s")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLAF_STATE", str(state))
+        bed, _, history = bed.partition("+")
         path = Path(__file__).parent / f"{bed}.yaml"
         name, _, seed = bed.partition("mixed-")
         text = path.read_text() if name else mixed.testbed(int(seed))
+        if history:  # room for more clusters
+            text = text.replace("indices: 8", "indices: 12")
         testbed = testbeds.load(path, f"target: {target}\n{text}")
         if problems := registry.get(target).problems(testbed, folder_of(testbed.name)):
             pytest.skip(f"the target {target} cannot run it here: {problems[0]}")
         deploy(testbed, lambda step: None)
         store = Store(folder_of(testbed.name))
         try:
+            if history:
+                mixed.live_through(lambda: current(store), int(history), LocalClient(store).call)
             yield store
         finally:
             destroy(store)

@@ -19,6 +19,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from olafctl.control import devices
+from olafctl.control.deploy import current, recorded
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
 from olafctl.daemon.local_client import LocalClient
@@ -144,8 +145,19 @@ class Live:
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
 
     def ask(self, call: str, **fields: Any) -> Any:
-        """A change of clusters or members, made as by a command where no daemon runs."""
-        return LocalClient(self.store).call(call, **fields)
+        """Change clusters or members as a command does where no daemon runs; the testbed is as it is then."""
+        answer = LocalClient(self.store).call(call, **fields)
+        self.look()
+        return answer
+
+    def look(self) -> None:
+        """Read the testbed again, with its members as they are now."""
+        self.testbed = current(self.store)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the members are others than those of the testbed's text."""
+        return self.testbed.workers != recorded(self.store).workers
 
     # Frames in and out
 
@@ -267,13 +279,14 @@ class Live:
         """How many frames VNP4₁ of an engine, or of the only one, refused inside is known after it, for each
         reason that there was."""
         self._queue(engine)
-        device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
-        before = self._refused(device)
+        before = self.refused(engine)
         grown: Counter[Refusal] = Counter()
         yield grown
-        grown.update(self._refused(device) - before)
+        grown.update(self.refused(engine) - before)
 
-    def _refused(self, device: str) -> Counter[Refusal]:
+    def refused(self, engine: str = "") -> Counter[Refusal]:
+        """How many frames VNP4₁ of an engine, or of the only one, has refused for each reason."""
+        device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
         with devices.watching(self.running) as sessions:
             counted = sessions[device].direct_counters(REFUSALS)
         packets = {entry.key: count.packets for entry, count in counted.items()}

@@ -1,7 +1,10 @@
-"""Random small testbeds whose clusters are of all modes, the same ones for the same seed."""
+"""Random small testbeds whose clusters are of all modes, and random histories of a membership."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
+from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
 
 _INDICES = 8
@@ -36,3 +39,24 @@ def testbed(seed: int) -> str:
             place = f"port: {pick.randint(2, 4)}, ip: 10.0.{nth + 1}.{member + 1}"
             lines.append(f"      - {{name: c{nth}-w{member}, {place}}}")
     return "\n".join(lines) + "\n"
+
+
+def live_through(testbed: Callable[[], Testbed], seed: int, call: Callable[..., Any]) -> None:
+    """Change a deployed ``testbed`` by ``call`` as its users would: clusters are created and filled, members
+    move, leave and come back, in the same order for the same seed."""
+    pick = random.Random(seed)
+    ports = sorted({worker.port for worker in testbed().workers})
+    for nth in range(2):  # their epochs are new ones
+        call("CreateCluster", name=f"late{nth}")
+        for member in range(3):
+            where = {"ip": f"10.0.{30 + nth}.{member + 1}", "port": pick.choice(ports)}
+            call("Join", cluster=f"late{nth}", name=f"late{nth}-{member}", **where)
+    for _ in range(8):
+        merging = [each for each in testbed().clusters if not testbed().mode_of(each).sums]
+        home, other = pick.sample([each for each in merging if each.segments == 1], 2)
+        worker = pick.choice(home.workers)
+        if len(home.workers) > 2 and pick.random() < 0.7:
+            call("MoveWorker", worker=worker.name, cluster=other.name)
+        else:
+            call("Leave", worker=worker.name)
+            call("Join", cluster=home.name, name=worker.name, ip=str(worker.ip), port=pick.choice(ports))
