@@ -7,6 +7,7 @@ write and ends with its process however that ends. Like a network card, it is se
 import hashlib
 import os
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,9 @@ from olafctl.network.ip import OWNER
 from olafswitch.errors import OlafError, Problem
 
 _NAMES = Path("/proc/net/unix")
+_ENDING = 2.0
+"""Seconds for which a process that was killed, and says no longer whose it is, may take to end."""
+_LOOK_AGAIN = 0.02
 _REMEDY = "destroy that deployment, end that process, or give this port another one"
 
 
@@ -56,12 +60,20 @@ class Claims:
 def find_conflicts(names: Iterable[str], state: Path) -> Iterator[tuple[str, Problem]]:
     """Yield each of ``names`` that a process outside the deployment in ``state`` holds, with a problem."""
     own = str(state.resolve())
-    taken = {line.rpartition(" @")[2] for line in _NAMES.read_text(errors="replace").splitlines()}
     for name in names:
-        if _key_of(name) in taken:
+        holder, end = None, time.monotonic() + _ENDING
+        while is_taken := _is_taken(name):
             holder = _holder_of(name)
-            if holder is None or (holder != os.getpid() and _deployment_of(holder) != own):
-                yield name, Problem(_describe(holder), name, _REMEDY)
+            if (holder and _deployment_of(holder)) or time.monotonic() > end:
+                break
+            time.sleep(_LOOK_AGAIN)
+        if is_taken and holder != os.getpid() and (holder is None or _deployment_of(holder) != own):
+            yield name, Problem(_describe(holder), name, _REMEDY)
+
+
+def _is_taken(name: str) -> bool:
+    key = _key_of(name)
+    return any(line.endswith(f" @{key}") for line in _NAMES.read_text(errors="replace").splitlines())
 
 
 def _key_of(name: str) -> str:

@@ -34,14 +34,15 @@ PROGRAM = ("\nports:", "\nudp_port: 20301\n\nports:")
 
 
 ENDING = """
-import logging, os, sys
+import os, sys
 from olafctl.cli.main import main
-step, how = sys.argv[1:3]
-class End(logging.Handler):
-    def emit(self, record):
-        if step in record.getMessage():
-            os.kill(os.getpid(), int(how))
-logging.getLogger("olafswitch.console.output").addHandler(End())
+from olafswitch.console import output
+wanted, how, log = sys.argv[1], int(sys.argv[2]), output.log_progress
+def log_progress(step):
+    log(step)
+    if wanted in step:
+        os.kill(os.getpid(), how)
+output.log_progress = log_progress
 sys.argv[1:] = sys.argv[3:]
 main()
 """

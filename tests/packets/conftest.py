@@ -118,7 +118,7 @@ def _deployed(bed: str, target: str, folders: pytest.TempPathFactory) -> Iterato
         name, _, seed = bed.partition("mixed-")
         text = path.read_text() if name else mixed.testbed(int(seed))
         if history:  # room for more clusters
-            text = text.replace("indices: 8", "indices: 12")
+            text = text.replace("indices: 8", "indices: 16")
         testbed = testbeds.load(path, f"target: {target}\n{text}")
         if problems := registry.get(target).problems(testbed, folder_of(testbed.name)):
             pytest.skip(f"the target {target} cannot run it here: {problems[0]}")
