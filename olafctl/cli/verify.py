@@ -13,11 +13,9 @@ from olafswitch.errors import BadInput, Problem
 if TYPE_CHECKING:
     from olafctl.membership.objective import Objective
     from olafctl.testbed.model import Testbed
-    from olafctl.verify.question.system import System
-    from olafctl.verify.search.ranges import Parameter, Tried
-    from olafctl.verify.search.verdict import Verdict
-    from olafctl.verify.simulation.engine import Run
-    from olafctl.verify.simulation.schedule import Schedule
+    from olafctl.verify.simulation import Run, Schedule
+    from olafctl.verify.system import System
+    from olafctl.verify.verdict import Parameter, Tried, Verdict
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _CODES = {"accept": 0, "reject": 1, "unknown": 4}
@@ -162,15 +160,15 @@ def command(
         raise SystemExit(_replay(saved, plot, details, as_json))
     if maximise_rate and threshold_range:
         raise BadInput(Problem("--maximise-rate and --threshold-range", remedy="one of the two"))
-    from olafctl.verify.question.request import read_question
+    from olafctl.verify.question import read_question
 
     system, objective = read_question(_testbed(testbed), **options)
     if maximise_rate or threshold_range:
-        from olafctl.verify.search import ranges
+        from olafctl.verify.verdict import rate_parameter, threshold_parameter
 
-        parameter = ranges.threshold(threshold_range) if threshold_range else ranges.rate()
+        parameter = threshold_parameter(threshold_range) if threshold_range else rate_parameter()
         raise SystemExit(_search(system, objective, parameter, timeout, as_json))
-    from olafctl.verify.search.verdict import verify, verify_exhaustively
+    from olafctl.verify.verdict import verify, verify_exhaustively
 
     verdict = (verify_exhaustively if exhaustive else verify)(system, objective, timeout)
     _keep(verdict, save, plot)
@@ -188,43 +186,42 @@ def _testbed(name: str | None) -> "Testbed | None":
 
 def _keep(verdict: "Verdict", save: Path | None, plot: Path | None) -> None:
     """Save and draw a rejecting schedule where the options say so."""
-    from olafctl.verify.simulation import schedule
+    from olafctl.verify.simulation import save as save_schedule
 
     found, objective = verdict.counterexample, verdict.objective
     if found and save:
-        schedule.save(found.schedule, str(objective), save)
+        save_schedule(found.schedule, str(objective), save)
     if found and plot:
         _draw(found.schedule, found.run, f"{objective}: {found.violation.what}", plot)
 
 
 def _show(verdict: "Verdict", details: bool, as_json: bool) -> None:
-    from olafctl.verify.report import text, values
+    from olafctl.verify import report
 
     if as_json:
-        print_json(values.verdict_values(verdict))
+        print_json(report.verdict_values(verdict))
         return
-    _print(text.summary(verdict))
+    _print(report.summary(verdict))
     if verdict.counterexample and details:
         found = verdict.counterexample
-        table("the rejecting schedule", text.COLUMNS, text.rows(found.schedule, found.run))
+        table("the rejecting schedule", report.COLUMNS, report.rows(found.schedule, found.run))
 
 
 def _replay(saved: Path, plot: Path | None, details: bool, as_json: bool) -> int:
     """Simulate a saved schedule; 1 when a decision in it is one no worker could take."""
-    from olafctl.verify.report import text, values
-    from olafctl.verify.simulation import schedule
-    from olafctl.verify.simulation.engine import simulate
+    from olafctl.verify import report
+    from olafctl.verify.simulation import load, simulate
 
-    loaded = schedule.load(saved)
+    loaded = load(saved)
     run = simulate(loaded)
     if plot:
         _draw(loaded, run, f"replay of {saved.name}", plot)
     if as_json:
-        print_json(values.outcome_values(loaded, run))
+        print_json(report.outcome_values(loaded, run))
     else:
         if details:
-            table("the schedule", text.COLUMNS, text.rows(loaded, run))
-        _print(text.outcome_lines(loaded, run))
+            table("the schedule", report.COLUMNS, report.rows(loaded, run))
+        _print(report.outcome_lines(loaded, run))
     if run.impossible:
         click.echo(f"error: {len(run.impossible)} decisions are impossible under P_s", err=True)
     return 1 if run.impossible else 0
@@ -234,24 +231,24 @@ def _search(
     system: "System", objective: "Objective", parameter: "Parameter", timeout: float, as_json: bool
 ) -> int:
     """0 when some value of the parameter is accepted, 1 when none is."""
-    from olafctl.verify.report import text, values
-    from olafctl.verify.search import ranges
+    from olafctl.verify import report
+    from olafctl.verify.verdict import find_accepted
 
     def progress(tried: "Tried") -> None:
         if not as_json:
             shown = f"{parameter.shown(tried.value):.4g} {parameter.unit}"
             click.echo(f"  {parameter.name} {shown}: {tried.answer}", err=True)
 
-    found = ranges.accepted(system, objective, parameter, timeout, progress)
+    found = find_accepted(system, objective, parameter, timeout, progress)
     if as_json:
-        print_json(values.search_values(found, parameter))
+        print_json(report.search_values(found, parameter))
     else:
-        _print(text.ranges(found, parameter, system))
+        _print(report.ranges(found, parameter, system))
     return 0 if found.ranges else 1
 
 
 def _draw(schedule: "Schedule", run: "Run", title: str, path: Path) -> None:
-    from olafctl.verify.report.timeline import draw
+    from olafctl.verify.timeline import draw
 
     draw(schedule, run, title, path)
 

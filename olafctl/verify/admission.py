@@ -50,11 +50,10 @@ def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
 def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advise: bool = True) -> None:
     """Raises ObjectiveBroken when an objective does not hold, may not, or cannot be checked; ``timeout``
     in seconds is for each objective, and as long again for the largest rate, which ``advise`` asks for."""
-    from olafctl.verify.question.parse import service_of
-    from olafctl.verify.question.system import Cluster as Flow
-    from olafctl.verify.question.system import System, Transmission
-    from olafctl.verify.search import ranges
-    from olafctl.verify.search.verdict import Answer, verify
+    from olafctl.verify.question import service_of
+    from olafctl.verify.system import Cluster as Flow
+    from olafctl.verify.system import System, Transmission
+    from olafctl.verify.verdict import Answer, at_rate, verify
 
     there = ground(testbed)
     promised = [cluster for cluster, _ in known if cluster.objective]
@@ -89,7 +88,7 @@ def check(known: Situation, testbed: Testbed, timeout: float = TIMEOUT, *, advis
         if not advise:
             raise ObjectiveBroken(Problem(f"would break {text} of {cluster.name!r}: {reason}", "objective"))
         share = timeout / len(_SLOWER)
-        slower = ((factor, ranges.at_rate(system, factor)) for factor in _SLOWER)
+        slower = ((factor, at_rate(system, factor)) for factor in _SLOWER)
         accepted = (factor for factor, one in slower if verify(one, wanted, share).answer is Answer.ACCEPT)
         largest = next(accepted, None)
         remedy = "no rate tried is accepted"

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
@@ -99,18 +100,15 @@ def crossed(tree: Live, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     here, there = (f"name: {worker.name}, port: {names[port]}," for port in (worker.port, far.port))
     assert before.text.count(here) == 1
 
-    def to(text: str, ready: Ready) -> None:
+    def to(text: str, ready: Ready = lambda: None) -> None:
         outcome = deploy(
             testbeds.load(before.source, text), lambda step: ready() if step.startswith("closing") else None
         )
         assert not outcome.started
         tree.look()
 
-    moved = before.text.replace(here, there)
-    back = lambda: to(before.text, lambda: None)  # noqa: E731
-    yield Move(
-        tree, worker.name, found.cluster, found.cluster, found.pair[1], lambda ready: to(moved, ready), back
-    )
+    go, back = partial(to, before.text.replace(here, there)), partial(to, before.text)
+    yield Move(tree, worker.name, found.cluster, found.cluster, found.pair[1], go, back)
     back()
 
 

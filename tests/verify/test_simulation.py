@@ -5,10 +5,9 @@ from fractions import Fraction
 import pytest
 
 from olafctl.verify.aom import ages
-from olafctl.verify.question.system import Slope, SlotFreed, System, Transmission, periodic
-from olafctl.verify.simulation.engine import Disposition, Run, simulate
-from olafctl.verify.simulation.guesses import guesses
-from olafctl.verify.simulation.schedule import Schedule, Update
+from olafctl.verify.schedules import guesses
+from olafctl.verify.simulation import Disposition, Run, Schedule, Update, simulate
+from olafctl.verify.system import Slope, SlotFreed, System, Transmission, periodic
 from olafswitch.errors import BadInput
 
 

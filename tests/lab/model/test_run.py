@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olafctl.verify import aom
-from olafctl.verify.question.system import Cluster, System
-from olafctl.verify.simulation.engine import simulate
-from olafctl.verify.simulation.schedule import Schedule, Update
+from olafctl.verify.simulation import Schedule, Update, simulate
+from olafctl.verify.system import Cluster, System
 from olafctl.wire.modes import Mode
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Link, Scenario, Source, Trace

@@ -9,13 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.question.objective import violation
-from olafctl.verify.question.system import System, Transmission, periodic
-from olafctl.verify.search.ranges import scan
-from olafctl.verify.search.verdict import Answer, Verdict, verify, verify_exhaustively
-from olafctl.verify.simulation import schedule
-from olafctl.verify.simulation.engine import simulate
-from olafctl.verify.simulation.exhaustive import every_schedule
+from olafctl.verify.question import violation
+from olafctl.verify.schedules import every_schedule
+from olafctl.verify.simulation import simulate
+from olafctl.verify.system import System, Transmission, periodic
+from olafctl.verify.verdict import Answer, Verdict, scan, verify, verify_exhaustively
 from olaflab.cli.bench.verify import command
 from olaflab.model.agreement import cases
 from olaflab.model.agreement.systems import compare
@@ -100,8 +98,8 @@ def test_a_saved_schedule_shows_the_same_ages(tmp_path: Path) -> None:
     verdict = verify(small(slots=2, transmission=Transmission.ANY, threshold=9), fairness(1))
     assert verdict.counterexample is not None
     file = tmp_path / "schedule.json"
-    schedule.save(verdict.counterexample.schedule, str(verdict.objective), file)
-    assert simulate(schedule.load(file)) == verdict.counterexample.run
+    save(verdict.counterexample.schedule, str(verdict.objective), file)
+    assert simulate(load(file)) == verdict.counterexample.run
 
 
 def test_out_of_time_is_unknown_and_never_a_guess() -> None:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.question.system import System, Transmission, periodic
+from olafctl.verify.system import System, Transmission, periodic
 
 MS = 1_000_000
 EPSILON = Fraction(MS, 10)

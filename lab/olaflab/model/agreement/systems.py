@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.question.objective import Violation, scope, violation
-from olafctl.verify.question.system import Cluster, Slope, SlotFreed, System, Transmission
-from olafctl.verify.search.verdict import Answer, Verdict, verify
-from olafctl.verify.simulation.engine import simulate
-from olafctl.verify.simulation.exhaustive import every_schedule
+from olafctl.verify.question import Violation, scope, violation
+from olafctl.verify.schedules import every_schedule
+from olafctl.verify.simulation import simulate
+from olafctl.verify.system import Cluster, Slope, SlotFreed, System, Transmission
+from olafctl.verify.verdict import Answer, Verdict, verify
 from olafswitch.errors import BadInput
 
 _MOST_UPDATES = 14

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterator
 
 from olafctl.membership.objective import Kind, Objective
-from olafctl.verify.search.verdict import Answer, verify
+from olafctl.verify.verdict import Answer, verify
 from olaflab.model.agreement import cases
 from olaflab.model.agreement.systems import compare
 

@@ -7,9 +7,8 @@ import numpy as np
 from olafctl import plotting
 from olafctl.membership.objective import duration
 from olafctl.verify.aom import ages
-from olafctl.verify.question.system import System
-from olafctl.verify.simulation.engine import Disposition, Run
-from olafctl.verify.simulation.schedule import Schedule
+from olafctl.verify.simulation import Disposition, Run, Schedule
+from olafctl.verify.system import System
 
 _MARKS = {
     Disposition.WAITS: ("^", plotting.GREEN, "opens a slot"),

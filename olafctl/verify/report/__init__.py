@@ -1,1 +1,0 @@
-"""A verdict for people and programs: its cause, its lines, its JSON values, its picture."""

@@ -1,1 +1,0 @@
-"""The second opinion: schedules, and a discrete-event model that runs one or every one of them."""
