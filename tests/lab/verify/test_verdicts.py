@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from olafctl.membership.objective import Kind, Objective
 from olafctl.verify.question import violation
 from olafctl.verify.schedules import every_schedule
-from olafctl.verify.simulation import simulate
+from olafctl.verify.simulation import load, save, simulate
 from olafctl.verify.system import System, Transmission, periodic
 from olafctl.verify.verdict import Answer, Verdict, scan, verify, verify_exhaustively
 from olaflab.cli.bench.verify import command
