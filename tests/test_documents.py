@@ -64,7 +64,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 
 def _anchors(page: Path) -> set[str]:
-    """Those of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -32,7 +32,7 @@ class Package:
         return first if own == self.name and first and (self.folder / first).is_dir() else ""
 
     def allowed(self) -> Mapping[str, frozenset[str]]:
-        """Which rooms each room may use: the table of docs/architecture.md."""
+        """Return the rooms that each room may use: the table of docs/architecture.md."""
         text = (
             (ROOT / "docs" / "architecture.md").read_text().partition(self.section)[2].partition("\n## ")[0]
         )
@@ -76,7 +76,7 @@ DOORS = {
     "ray": ("olaf.elastic.placed", "olaf.elastic.tasks", "olaf.torch.rllib"),
     "zmq": ("olaf.experience.remote",),
 }
-"""Of the SDK: the rooms and files that may import what only they need."""
+"""Rooms and files of the SDK that may import what only they need."""
 
 
 @pytest.fixture(scope="module")

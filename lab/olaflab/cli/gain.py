@@ -120,7 +120,7 @@ def _verdict(found: "Gain", job: "Job") -> str:
 
 
 def _younger(found: "Gain") -> str:
-    """By how much: the median and the extremes."""
+    """Format the median and the extremes of the share."""
     share = found.younger
     low = "none" if isinf(share.highest) else f"{1 - share.highest:.0%}"
     return f"{1 - share.median:.0%} ({low} … {1 - share.lowest:.0%})"

@@ -30,7 +30,7 @@ _NEEDS = "pip install './sdk[remote]' './lab[train,atari]'"
 @click.option(
     "--length",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Of MARL's trainings and ARTOS' fig12, as a share of the whole.  [default: the figure's own]",
+    help="Length of MARL's trainings and ARTOS' fig12, as a share of the whole.  [default: the figure's own]",
 )
 @click.option(
     "--check", is_flag=True, help="Write nothing; fail where a figure differs from the committed one."

@@ -3,75 +3,41 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olafctl import quantities
 from olafctl.cli import numbers
 from olafctl.testbed import limits
 from olafctl.testbed.model import Engine, Testbed
 from olafctl.wire.modes import Mode
-from olafswitch.console.output import json_option, log_progress, print_json, table
+from olaflab.verb import Report, Table, argument, option, verb
+from olafswitch.console.output import log_progress
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olaflab.model.run import Result
 
 
-@click.command()
-@click.argument("testbed")
-@click.option(
-    "--period",
-    "periods",
-    multiple=True,
-    metavar="[NAME=]TIME",
-    help="How often each worker updates; for one cluster with NAME=.",
-)
-@click.option(
-    "--jitter", metavar="TIME", default="0ns", show_default=True, help="Each update is late by up to this."
-)
-@click.option("--duration", metavar="TIME", default="10s", show_default=True, help="Virtual time.")
-@click.option(
-    "--warm-up", metavar="TIME", default="0ns", show_default=True, help="Ages are observed after it."
-)
-@click.option("--frame-bytes", type=int, help="Of an update; by default it fills a slot.")
-@click.option("--mode", type=click.Choice(["olaf", "fifo"]), help="Instead of the testbed's.")
-@click.option(
-    "--rate",
-    "rates",
-    multiple=True,
-    metavar="[ENGINE=]RATE",
-    help="Output rate instead of the testbed's: 40Gb/s, off.",
-)
-@click.option(
-    "--control",
-    is_flag=True,
-    help="Workers have transmission control (OLAF §5), which keeps a congested engine from losing updates.",
-)
-@click.option(
-    "--tolerance",
-    metavar="TIME",
-    default="400ms",
-    show_default=True,
-    help="Δ_T of --control: older feedback is obsolete.",
-)
-@click.option("--urgent", is_flag=True, help="With --control: v = 1/Δ_T instead of Δ_T.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of phases and jitter.")
-@json_option("Print JSON; ages in ns.")
+@verb("Print JSON; ages in ns.")
 def command(
-    testbed: str,
-    periods: tuple[str, ...],
-    jitter: str,
-    duration: str,
-    warm_up: str,
-    frame_bytes: int | None,
-    mode: str | None,
-    rates: tuple[str, ...],
-    control: bool,
-    tolerance: str,
-    urgent: bool,
-    seed: int,
-    as_json: bool,
-) -> None:
+    testbed: str = argument(),
+    periods: tuple[str, ...] = option(
+        (), "Time between two updates of a worker; for one cluster with NAME=.", "--period",
+        metavar="[NAME=]TIME",
+    ),
+    jitter: str = option("0ns", "Greatest delay of an update.", metavar="TIME"),
+    duration: str = option("10s", "Virtual time.", metavar="TIME"),
+    warm_up: str = option("0ns", "Time after which ages are observed.", metavar="TIME"),
+    frame_bytes: int | None = option(None, "Bytes of an update; by default it fills a slot."),
+    mode: str | None = option(None, "Queue mode instead of the testbed's.", choices=["olaf", "fifo"]),
+    rates: tuple[str, ...] = option(
+        (), "Output rate instead of the testbed's: 40Gb/s, off.", "--rate", metavar="[ENGINE=]RATE"
+    ),
+    control: bool = option(
+        False, "Transmission control of workers (OLAF §5), so that a congested engine loses no updates."
+    ),
+    tolerance: str = option("400ms", "Δ_T of --control: older feedback is obsolete.", metavar="TIME"),
+    urgent: bool = option(False, "With --control: v = 1/Δ_T instead of Δ_T."),
+    seed: int = option(0, "Random seed of phases and jitter.", least=0),
+) -> Report:  # fmt: skip
     """Simulate TESTBED in the event-level model (docs/simulate.md).
 
     Its engines, links and periodic workers. Phases are drawn at random from --seed, with which a run repeats
@@ -110,10 +76,7 @@ def command(
     )
     result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
     names = {cluster.number: cluster.name for cluster in bed.clusters}
-    if as_json:
-        print_json(_values(result, names))
-    else:
-        _show(result, names)
+    return Report(_values(result, names), _parts(result, names))
 
 
 def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
@@ -130,30 +93,19 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
     return replace(testbed, engines=tuple(map(changed, testbed.engines)))
 
 
-def _show(result: "Result", names: dict[int, str]) -> None:
-    table(
-        "clusters; ages in µs",
-        ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "held", "AoM", "mean peak"],
-        [
-            [
-                names[one.cluster],
-                one.generated,
-                one.frames,
-                one.aggregated,
-                one.replaced,
-                one.lost,
-                one.held,
-                _us(one.average_age),
-                _us(one.mean_peak),
-            ]
-            for one in result.clusters
-        ],
-    )
+def _parts(result: "Result", names: dict[int, str]) -> list[str | Table]:
+    heads = ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "held", "AoM", "mean peak"]
+    rows = [
+        (names[one.cluster], one.generated, one.frames, one.aggregated, one.replaced, one.lost, one.held,
+         _us(one.average_age), _us(one.mean_peak))
+        for one in result.clusters
+    ]  # fmt: skip
     fairness = "–" if result.fairness is None else f"{result.fairness:.4f}"
-    click.echo(
+    text = (
         f"\nlost {result.loss:.2%} of {result.generated} updates;"
         f" AoM {_us(result.average_age)} µs on average, Jain's index over clusters {fairness}"
     )
+    return [Table("clusters; ages in µs", heads, rows), text]
 
 
 def _values(result: "Result", names: dict[int, str]) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
-    """By cluster, whether the daemon, if one answers, proves its objective."""
+    """Map each cluster with an objective to a check that the daemon, if one answers, proves it."""
     from olafctl.daemon.api.client import listens
     from olaflab.training.admission import Proven
 
@@ -204,7 +204,7 @@ def _admits(deployed: "Testbed") -> dict[str, "Admit"]:
 
 
 def _learning(deployed: "Testbed", plan: "Plan", now: float = 0.0) -> "Learning | None":
-    """Of heads."""
+    """Make the accounting of heads that learn, or None without heads."""
     from olafctl.control import serving
     from olaflab.training.learning import Learning
 

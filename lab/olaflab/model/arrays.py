@@ -14,7 +14,7 @@ PS = 1000
 """Picoseconds in a nanosecond."""
 CYCLE_PS = 10**12 // CLOCK_HZ
 MERGE_CYCLES = 3
-"""Of a merged beat besides the adder's: it is read, written, and can be read again (hdl/olaf_merge.v)."""
+"""Cycles of a merged beat besides the adder's: read, written, read again (hdl/olaf_merge.v)."""
 
 
 def native_arrays(scenario: Scenario, duration: int, warm_up: int = 0) -> bytes:

@@ -26,7 +26,7 @@ _INTERVALS = 200
 _UPDATES = 20_000
 """Frames observed, at least."""
 _MOST_FRAMES = 100_000_000
-"""Of all seeds."""
+"""Limit of frames over all seeds."""
 SEEDS = range(20)
 """The default: the figure of one more run is within their extremes in about nine of ten jobs."""
 _LOSSLESS = 0.001
@@ -44,7 +44,7 @@ class Job:
     interval: int
     """ns between two updates of a worker."""
     workers: int
-    """Of each cluster."""
+    """Workers of each cluster."""
     clusters: int
     rate: int
     """bit/s of the link to the parameter server."""
@@ -61,7 +61,7 @@ class Job:
 
     @property
     def frame_bytes(self) -> int:
-        """Of each segment."""
+        """Bytes of the frame of a segment."""
         return GRADIENT_OFFSET + 4 * -(-self.values // self.segments)
 
     @property
@@ -76,7 +76,7 @@ class Job:
 
 
 class Way(StrEnum):
-    """What is compared."""
+    """A queue to compare."""
 
     FIFO = "FIFO"
     OLAF = "Olaf"

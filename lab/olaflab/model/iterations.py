@@ -51,7 +51,7 @@ class Software:
     message: float = 0.0
     frame: float = 0.0
     byte: float = 0.0
-    """Of payload."""
+    """Time of a byte of payload."""
     whole: bool = False
     """A message is handled at once, before its first frame leaves and after its last one came, not frame by
     frame. Sums in the switch are always frame by frame (iSwitch figure 8)."""
@@ -72,7 +72,7 @@ class Network:
     delay: float = 500.0
     """ns of each link, its two ends included."""
     beats: int = BEATS.default
-    """Of 64 bytes, in a frame at most."""
+    """Most beats of 64 bytes in a frame."""
     slots: int = SLOTS.greatest
     quota: int = SLOTS.greatest - 23
     """Slots of each engine for sums that are not complete; as many segments of a worker may be under way."""
@@ -100,7 +100,7 @@ class Job:
     in_turn: bool = False
     """The asynchronous server serves one worker at a time, from its gradient until it has the weights."""
     bound: int = 3
-    """Of staleness, in iterations, where it is asynchronous; older gradients are not used."""
+    """Bound of staleness in iterations, where training is asynchronous; older gradients are not used."""
     iterations: int = 1
     seed: int = 0
 
@@ -195,7 +195,7 @@ def run(job: Job) -> Course:
 
 
 def _mode(approach: Approach) -> int:
-    """Of the engine's indices."""
+    """Return the mode of the engine's indices."""
     return (Mode.ISWITCH_ASYNC if approach is Approach.ENGINE_ASYNC else Mode.ISWITCH).number
 
 

@@ -29,7 +29,7 @@ class Cluster:
     generated: int
     """Worker updates that reached the first engine."""
     delivered: int
-    """Of them, those in frames that the parameter server received."""
+    """Updates in frames that the parameter server received."""
     frames: int
     replaced: int
     """Neither lost nor delivered: a newer or a better update took their place (OLAF §3)."""
@@ -79,16 +79,16 @@ class Result:
     """A run's figures."""
 
     clusters: tuple[Cluster, ...]
-    """Those that sent something, by index."""
+    """Clusters that sent something, by index."""
     engines: Mapping[str, Mapping[str, int]]
-    """By name: how many updates met each disposition, were sent, and were dropped by the engine's link."""
+    """Counts by engine: updates of each disposition, sent, and dropped by the engine's link."""
     under_way: int
     """Worker updates in queues and on links at the end."""
     events: int
     receptions: Receptions | None
     """Departures, if the run records them."""
     workers: tuple[Worker, ...]
-    """By cluster and worker, if the run measures each."""
+    """Workers by cluster and number, if the run measures each."""
 
     @property
     def generated(self) -> int:

@@ -1,4 +1,4 @@
-"""What is simulated: engines, the links between them, and workers that send periodically."""
+"""A scenario to simulate: engines, the links between them, and workers that send periodically."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
@@ -52,7 +52,7 @@ class Engine:
     link: Link = field(default_factory=Link)
     mode: Mode = Mode.OLAF
     modes: Mapping[int, Mode] = field(default_factory=dict)
-    """Of the clusters with another mode than ``mode``, by their index."""
+    """Modes of the clusters with another mode than ``mode``, by their index."""
     adder_latency: int = ADDER_LATENCY.default
     """Cycles."""
     active_window: int = ACTIVE_WINDOW
@@ -61,7 +61,7 @@ class Engine:
     """Slots that incomplete sums of rounds may take; None is half of all."""
 
     def mode_of(self, cluster: int) -> Mode:
-        """Of a cluster, by its index."""
+        """Return the mode of a cluster, given its index."""
         return self.modes.get(cluster, self.mode)
 
     @property
@@ -119,7 +119,7 @@ class Trace:
     round: NDArray[np.int64] | None = None
     """To which each update is a contribution, where its cluster sends in rounds."""
     segment: NDArray[np.int64] | None = None
-    """Which each update is of, from 0 on; None where every model is one frame."""
+    """Segment of each update, from 0 on; None where every model is one frame."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,11 @@ class Scenario:
     sources: tuple[Source, ...] = ()
     trace: Trace | None = None
     segments: Mapping[int, int] = field(default_factory=dict)
-    """Of the clusters whose model takes more than one frame, by their number."""
+    """Segments of the clusters whose model takes more than one frame, by their number."""
     ack_bytes: int | None = None
-    """Of an ACK without its status header; None is as long as the update that it answers (weights)."""
+    """Bytes of an ACK without its status header; None is as long as the update that it answers (weights)."""
     seed: int = 0
-    """Of the phases left open, of all jitter and of transmission control: one seed repeats exactly."""
+    """Random seed of the open phases, of all jitter and of transmission control: a seed repeats exactly."""
 
     def __post_init__(self) -> None:
         problems = tuple(_problems(self)) or tuple(_round_problems(self))
@@ -239,7 +239,7 @@ def _round_problems(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _outside(where: str, ranges: Mapping[str, tuple[float | None, float, float]]) -> Iterator[Problem]:
-    """What is not within its range, least and most; None is no limit."""
+    """Yield a problem for each value outside its range (least, most); None is no limit."""
     for name, (value, least, most) in ranges.items():
         if value is not None and not least <= value <= most:
             yield Problem(f"has a {name} of {value}", where, f"choose {least} … {most}")

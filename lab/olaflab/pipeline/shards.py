@@ -100,17 +100,17 @@ def fan_out(members: int, size: int, count: int, runs: int, progress: Progress) 
 
 @dataclass(frozen=True)
 class Soak:
-    """So many seconds at 90 % of what an engine over veths carried before."""
+    """A load of 90 % of what an engine over veths carried before."""
 
     limit: float
     """Frames a second, the median of runs."""
     sent: int
     lost: int
     lost_at: Mapping[str, int]
-    """By the counter that has them."""
+    """Lost frames by the counter that has them."""
     seconds: float
     rss_bytes: tuple[int, int]
-    """Of the engine, before and after."""
+    """Memory of the engine, before and after."""
 
 
 def soak(shards: int, size: int, seconds: float, progress: Progress) -> Soak:

@@ -23,11 +23,11 @@ class Run:
     frames: int
     received: int
     seconds: float
-    """Of wall clock."""
+    """Wall-clock time."""
     cpu: float
     """Seconds of CPU of the process that holds all engines."""
     digest: str
-    """Of everything that came out, with times and ports."""
+    """Digest of everything that came out, with times and ports."""
 
 
 def measure(testbed: Testbed, progress: Progress, *, runs: int, count: int, size: int, gap: int) -> list[Run]:

@@ -123,7 +123,7 @@ def wall(
 
 
 def _losses(running: Running) -> Mapping[str, int]:
-    """Of the whole engine, by the counter that has them."""
+    """Return the lost frames of the whole engine, by the counter that has them."""
     stats, registers = running.stats(), of_root(running.queues).read_all()
     found: dict[str, int] = dict(stats["losses"])
     for number, counts in stats["ports"].items():
@@ -132,12 +132,12 @@ def _losses(running: Running) -> Mapping[str, int]:
 
 
 def engine_processes(running: Running) -> Sequence[psutil.Process]:
-    """Those that move the frames."""
+    """Find the processes that move the frames."""
     return processes.of_engine(running.logs()[0].parent)
 
 
 def _processor_seconds(parts: Sequence[psutil.Process]) -> tuple[float, float]:
-    """Of user code, and of the kernel: their sum to the ns, which of them a tick finds at work."""
+    """Return processor seconds in user code and in the kernel: their sum is exact, the split is by ticks."""
     times = [part.cpu_times() for part in parts]
     user, kernel = sum(each.user for each in times), sum(each.system for each in times)
     whole = 0.0
@@ -153,7 +153,7 @@ class Interleaved:
     """Runs of several deployments in turn, so that what else the machine does falls on all alike."""
 
     runs: Mapping[str, Sequence[Rate]]
-    """By the deployment's name, in order."""
+    """Runs by the deployment's name, in order."""
 
     def ratios(self, name: str, to: str) -> Sequence[float]:
         """How many times as fast ``name`` was as ``to``, run by run, sorted."""

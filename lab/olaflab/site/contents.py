@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order; the folder that Sphinx reads them from."""
+"""Pages of the site in their order, and the folder that Sphinx reads them from."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

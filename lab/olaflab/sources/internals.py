@@ -79,7 +79,7 @@ IS_DROP = 4
 
 
 class Fault(IntEnum):
-    """What is wrong with an update's own headers."""
+    """Faults of an update's own headers."""
 
     NONE = 0
     HEADER = 1

@@ -52,7 +52,7 @@ class Poles:
 
 
 class Network(layers.Network):
-    """Of a pole: one hidden layer."""
+    """A pole's network: one hidden layer."""
 
     def __init__(self, outputs: int, hidden: int = _HIDDEN) -> None:
         super().__init__(4, hidden, outputs)

@@ -16,7 +16,7 @@ class Counting:
         """Whether the engine did when it was last looked at."""
 
     def look(self) -> dict[str, int]:
-        """By register name; as of the last look while the engine does not answer."""
+        """Read the counters by name; the last ones while the engine does not answer."""
         try:
             now = self._registers.read_all()
         except OlafError:

@@ -94,7 +94,7 @@ class Turnout:
     began: float = 0.0
     """When the learner began with this update's rows, in seconds since the training began."""
     learnt: float = 0.0
-    """And was done."""
+    """Time at which learning was done."""
 
 
 class Stage(Protocol):

@@ -90,7 +90,7 @@ class Journal:
         """Updates by worker."""
         self._recent: dict[int, deque[Step]] = {one.number: deque(maxlen=_RECENT) for one in clusters}
         self._newest: dict[str, Step] = {}
-        """By worker."""
+        """Newest step by worker."""
         self._ages: list[tuple[int, float, float]] = []
         self._full = False
         """Whether it was logged that something cannot be written."""

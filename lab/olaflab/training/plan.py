@@ -1,4 +1,4 @@
-"""What is to be trained, what happens on the way, and what came of it: in virtual and in wall time alike."""
+"""Plan and results of a training, in virtual and in wall time alike."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained, and what it costs."""
+    """A training and its costs."""
 
     updates: int
     """Updates of each worker."""

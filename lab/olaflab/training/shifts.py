@@ -35,7 +35,7 @@ class Shifts:
         self._head, self._pace, self._network, self._pool, self._random = head, pace, network, pool, random
         self._monitor = Monitor()
         self._woken: dict[int, float] = {}
-        """By actor: since when one is awake that does not play yet."""
+        """Time since which an actor is awake that does not play yet, by actor."""
         self._updates = 0
 
     def run(self, turnout: Turnout, slower: float, done: Callable[[Turnout], object]) -> None:

@@ -72,7 +72,7 @@ class Team(Protocol):
     """The workers of a training; a context manager that leaves none behind."""
 
     counters: dict[str, WorkerCounters]
-    """By worker; zero until it has ended."""
+    """Counters by worker; zero until it has ended."""
 
     @property
     def left(self) -> bool:

@@ -91,12 +91,12 @@ class _Training:
     learning: Learning | None
     members: list[Member] = field(default_factory=list)
     slowdowns: dict[str, float] = field(default_factory=dict)
-    """By worker."""
+    """Slow-downs by worker."""
     steps: list[Step] = field(default_factory=list)
     shifts: dict[str, Shifts] = field(default_factory=dict)
     """Shifts of heads."""
     gates: dict[int, Pool] = field(default_factory=dict)
-    """By cluster, through which heads go for an update where the network limits how many may."""
+    """Pools by cluster that limit how many heads go for an update where the network does."""
     ended: int = 0
     """Members that begin no further update."""
     begin: float = 0.0

@@ -17,7 +17,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def missing() -> str:
-    """What is needed and not installed; empty when nothing is."""
+    """Name the programs that are needed and not installed; empty when nothing is."""
     return "" if shutil.which("etcd") else "etcd (Debian's etcd-server)"
 
 

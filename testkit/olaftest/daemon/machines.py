@@ -23,7 +23,7 @@ MTU = 9600
 DESK = "desk"
 PORT = 9700
 OPERATOR = "certs"
-"""Of the lab's folder: certificates of its authority, an operator's among them as ``client``."""
+"""Folder of the certificates of the lab's authority, an operator's among them as ``client``."""
 _SEVERAL = ["numtxqueues", "2", "numrxqueues", "2"]
 _UNSHARED = ["unshare", "--net", "--mount", "--pid", "--fork"]
 _FIRST = (

@@ -22,7 +22,7 @@ from olaftest.programs.walks import Walks, fill, members
 PORTS = (0, 1, 2, 3, 5)
 _RESULT = "result.json"
 _CELLS = 16
-"""Of each counter and register that are compared."""
+"""Cells that are compared of each counter and register."""
 
 
 class Difference(Exception):

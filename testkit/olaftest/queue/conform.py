@@ -39,7 +39,7 @@ GEOMETRIES = (
 _WINDOW_FRAMES = 150
 _WEIGHED_FRAMES = 80
 _OLDER_ACKS = 24
-"""Of these the engine believes the last ones: it doubts sixteen in a row."""
+"""ACKs of older versions; the engine believes the last ones: it doubts sixteen in a row."""
 _STROBES = ((0xF,), (1, 2, 4, 8), (0xC, 0x3), (8, 6, 1), (2, 0, 0xD))
 """Ways to write a register, all bytes of it in the end."""
 

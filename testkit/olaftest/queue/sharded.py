@@ -37,7 +37,7 @@ _Left = dict[int, list[tuple[Sidecar, bytes]]]
 
 
 class _Recorded(Comparison):
-    """And what left."""
+    """A comparison that records what left."""
 
     def __init__(self, model: QueueModel, geometry: Geometry) -> None:
         super().__init__(model, geometry)
@@ -98,7 +98,7 @@ class Shards:
                 self.left[each.sidecar.index].append((without_status(each.sidecar), each.frame))
 
     def counters(self) -> dict[str, int]:
-        """Of all together; raises Unexplained when those of one do not add up."""
+        """Add up the counters of all shards. Raises Unexplained when those of one do not add up."""
         total = dict.fromkeys(_COUNTERS, 0)
         for number, queue in enumerate(self.queues):
             shown = queue.registers.read_all()

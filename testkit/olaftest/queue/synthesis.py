@@ -31,7 +31,7 @@ class Utilisation:
     """Paths that join two of block memory read, adder stage and output ready: there should be none."""
 
     def percent(self, resource: str) -> float:
-        """Of an XCU55C; ``resource`` is a key of DEVICE."""
+        """Return the share of an XCU55C in percent; ``resource`` is a key of DEVICE."""
         return 100 * float(getattr(self, resource.lower())) / DEVICE[resource]
 
 

@@ -137,7 +137,7 @@ class Traffic:
         rewards = pick.choice((_REWARDS, _REWARDS, _LEAST))
         self._rewards = _EXTREME if extreme else rewards
         self.thresholds = _LARGE_THRESHOLDS if extreme else _THRESHOLDS
-        """Of the reward rule, that suit these rewards."""
+        """Thresholds at which the reward rule acts on these rewards."""
         self._last_reward = 0.0
         self._bad: tuple[tuple[int, Callable[[], Frame]], ...] = (
             (3, self._mismatched),

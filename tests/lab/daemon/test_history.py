@@ -34,7 +34,7 @@ def histories(draw: st.DrawFn) -> list[Call]:
 
 
 def has_an_order(left: list[Call], state: str = "") -> bool:
-    """By trying every order in which each call begins before any other that is left has ended."""
+    """Try every order in which each call begins before any other that is left has ended."""
     if all(call.outcome is Outcome.UNKNOWN for call in left):
         return True
     bound = min(call.ended for call in left)

@@ -32,7 +32,7 @@ def test_a_ring_sends_a_part_at_every_step() -> None:
 
 
 def test_a_ring_over_racks_crosses_the_root_where_it_must() -> None:
-    """Of four workers in racks of two, every part passes two links within a rack, or four."""
+    """With four workers in racks of two, every part passes two links within a rack, or four."""
     racks = replace(NETWORK, each_rack=2, trunk=10e9)
     part = (GRADIENT_OFFSET + NETWORK.payload / 4) * 8 / 10
     step = 2 * part + 2 * DELAY

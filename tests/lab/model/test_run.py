@@ -127,7 +127,7 @@ def random_scenario(pick: random.Random) -> Scenario:
 @settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 3000))
 def test_the_ages_equal_the_shared_definition(seed: int, warm_up: int) -> None:
-    """And no update is unaccounted for, or the run would have failed."""
+    """No update is unaccounted for, or the run would have failed."""
     duration = 20_000 * US
     result = run(random_scenario(random.Random(seed)), duration, warm_up=warm_up * US, record=True)
     assert result.receptions is not None

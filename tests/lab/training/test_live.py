@@ -105,7 +105,7 @@ def members(training: "subprocess.Popen[str]") -> list[psutil.Process]:
 
 
 def heads() -> dict[str, dict[str, float]]:
-    """By worker, as the daemon shows them."""
+    """Return the heads by worker, as the daemon shows them."""
     line = [sys.executable, "-m", "olafctl", "top", "--json"]
     (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
     found: dict[str, dict[str, float]] = shown["heads"]

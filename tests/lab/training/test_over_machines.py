@@ -89,7 +89,7 @@ def test_replicas_end_with_the_same_bits(made: tuple[Lab, Mapping[str, str]]) ->
 
 @pytest.mark.slow
 def test_sums_of_rounds_are_exact(made: tuple[Lab, Mapping[str, str]]) -> None:
-    """Of whole numbers, which add up to the same bits in any order."""
+    """Whole numbers add up to the same bits in any order."""
     racks, namespaces = made
     bed = written(racks, ("mode: iswitch-async\n    threshold: 4\n", "mode: iswitch\n"))
     racks.olafctl("deploy", "--force", str(bed.source))

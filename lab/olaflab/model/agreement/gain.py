@@ -106,7 +106,7 @@ class _Planned:
     cluster: int
     worker: int
     turn: int
-    """Which of its worker's updates."""
+    """Position of the update among its worker's."""
     segment: int
 
 

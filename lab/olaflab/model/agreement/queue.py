@@ -46,7 +46,7 @@ class Agreement:
     different_times: int
     """Equal ones that left in another cycle."""
     different_counts: int
-    """By how much the counts of appended, merged, replaced and dropped updates differ in all."""
+    """Sum of the differences in the counts of appended, merged, replaced and dropped updates."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Speed:
     name: str
     updates: int
     seconds: float
-    """Of processor time."""
+    """Processor time."""
 
     @property
     def per_second(self) -> float:
@@ -161,7 +161,7 @@ def _arrivals(pick: random.Random, updates: int, beats: int) -> Trace:
 
 
 def _rounds(drawn: np.random.Generator, cluster: NDArray[np.int64], workers: int) -> NDArray[np.int64]:
-    """Of each contribution: as many to a round as two of each worker, now and then one too early or late."""
+    """Draw the round of each contribution: two of each worker to a round, some too early or late."""
     before = np.zeros(len(cluster), np.int64)
     for each in np.unique(cluster):
         mine = cluster == each

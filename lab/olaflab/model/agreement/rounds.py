@@ -57,14 +57,13 @@ class RoundsAgreement:
 
     contributions: int
     results: int
-    """Of the twin: each goes to all members of its cluster."""
+    """Results of the twin: each goes to all members of its cluster."""
     copies: int
-    """Of results, that the twin's members received."""
+    """Copies of results that the twin's members received."""
     different_copies: int
-    """Those that a member received in one model and not in the other: of another index, newest contribution
-    or count."""
+    """Results that a member received in one model only: of another index, newest contribution or count."""
     different_counts: int
-    """By how much the engines' counts of what became of contributions differ in all."""
+    """Sum of the differences in the engines' counts of dispositions of contributions."""
     latest: int
     """ns: the greatest difference between the times of equal results, at the engine that distributes them."""
 

@@ -36,7 +36,7 @@ DRAINED = 1000 * 10**9
 Left = tuple[int, int, int]
 """A frame at its end: its cluster or index, when its newest update was generated, its count."""
 Timed = tuple[int, Left]
-"""And when it was there, or left its engine; ns."""
+"""An arrival or departure with its time in ns."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TreeAgreement:
     different_frames: int
     """Frames of one model that the other did not send: of another cluster, newest update or count."""
     different_counts: int
-    """By how much the engines' counts of appended, merged, replaced and dropped updates differ in all."""
+    """Sum of the differences in the counts of appended, merged, replaced and dropped updates."""
     latest: int
     """ns: the greatest difference between the times of two equal frames."""
 

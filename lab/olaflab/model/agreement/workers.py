@@ -30,9 +30,9 @@ CASES = (
     Job(300, 3 * MS, 3, 12, 15 * RATE, 8, 0.1, 1500),
 )
 SEEDS = range(3)
-"""Of the SDK's runs; a prediction has its own."""
+"""Random seeds of the SDK's runs; a prediction has its own."""
 _INTERVALS = 100
-"""Of each worker."""
+"""Intervals that each worker runs for."""
 _SECONDS = 30.0
 """Within which every worker must have its first weights."""
 

@@ -130,7 +130,7 @@ class Generator:
         return Expr(text, lambda v: yes.value(v) if test.value(v) else no.value(v))
 
     def _cast(self, width: int, depth: int) -> Expr:
-        """Of a truth value, or of bits of another width, conditionals among them."""
+        """Generate a cast of a truth value, or of bits of another width, conditionals among them."""
         if width == 1:
             truth = self.truth(depth)
             return Expr(f"(bit<1>) ({truth.text})", truth.value)

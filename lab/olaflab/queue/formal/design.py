@@ -25,23 +25,23 @@ _NOT_AT_SETTLEMENT = ("dropped_reset",)
 
 @dataclass(frozen=True)
 class Design:
-    """What is proved of which circuit."""
+    """A circuit with the properties to prove of it."""
 
     top: str
     """A file of ``verilog/`` that holds the module ``formal_top``."""
     cut_modules: tuple[str, ...] = ()
     cut_wires: tuple[str, ...] = ()
-    """By their hierarchical names."""
+    """Hierarchical names of wires to cut."""
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """By module: what always holds in it, as a Verilog expression."""
+    """An invariant of each module, as a Verilog expression."""
     added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By module: files of ``verilog/`` with assertions about what is inside it."""
+    """Files of ``verilog/`` with assertions, by the module inside which they look."""
     words: tuple[str, ...] = ()
     """Modules whose memories ``added`` looks into: the words of memory ``x`` become one wire ``words_x``."""
     without: tuple[str, ...] = ()
     """Parts of the lines of checks that are proved elsewhere."""
     changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """By module: a piece of its text and what it becomes, to put a defect back."""
+    """A piece of text and its replacement by module, to put a defect back."""
 
 
 def circuit(design: Design, work: Path) -> int:
@@ -61,7 +61,7 @@ def circuit(design: Design, work: Path) -> int:
 
 
 def _checks(made: Path) -> int:
-    """Of an AIGER file: its bad states, the sixth number of its header."""
+    """Count the bad states of an AIGER file: the sixth number of its header."""
     with made.open("rb") as circuit:
         return int(circuit.readline().split()[6])
 

@@ -1,4 +1,4 @@
-"""What is proved about OlafQueue, and the proving.
+"""Proofs of properties of OlafQueue, and the proving.
 
 Bounded: no check fails within so many cycles of power-up, whatever comes in. Unbounded: none ever does;
 either ABC finds the invariant by itself (property directed reachability), or the assertions are such that
@@ -33,7 +33,7 @@ _WITH_MEMORIES = (
 
 @dataclass(frozen=True)
 class Proof:
-    """What is claimed, of which design, how it is proved, and what the claim rests on."""
+    """A claim about a design, how it is proved, and its assumptions."""
 
     name: str
     claim: str
@@ -43,7 +43,7 @@ class Proof:
     induction: int | None = None
     """Prove it by induction over so many cycles; None lets ABC search for an invariant."""
     assumptions: tuple[str, ...] = ()
-    """What is not proved here: restrictions of the inputs or of what is cut."""
+    """Restrictions of the inputs or of what is cut, which are not proved here."""
 
 
 @dataclass(frozen=True)

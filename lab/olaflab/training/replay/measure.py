@@ -133,7 +133,7 @@ def cdf(counts: Mapping[int, int]) -> tuple[list[int], list[float]]:
 
 
 def reduction(before: float | None, after: float | None) -> float | None:
-    """By which share ``after`` is less than ``before``; None where either is unknown."""
+    """Return the share by which ``after`` is less than ``before``; None where either is unknown."""
     return 1 - after / before if before and after is not None else None
 
 

@@ -31,14 +31,14 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """What is learnt, and when it is."""
+    """A task to learn, and when it is learnt."""
 
     make: Callable[[int], Learner]
     """A worker, with its seed."""
     goal: float
     """Mean return of the newest episodes of all workers."""
     episodes: int
-    """So many."""
+    """Number of episodes."""
     gradients: int
     """At most."""
     every: int

@@ -67,7 +67,7 @@ class Update:
     gradients: Gradients
     """As declared; 0 where they did not arrive."""
     arrived: npt.NDArray[np.bool_]
-    """Which of them did, to their last byte."""
+    """Values that arrived, to their last byte."""
     fault: str | None
     """The counter of what is wrong with its headers."""
     ending: str
@@ -75,7 +75,7 @@ class Update:
     headless: bool
     """Its first 64 bytes did not all arrive: nothing is known of it but its sidecar."""
     weighed: bool = False
-    """By this queue."""
+    """Whether this queue has weighed the update."""
 
     @classmethod
     def read(

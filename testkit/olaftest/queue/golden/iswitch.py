@@ -54,7 +54,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Room:
-    """What is free for a new round."""
+    """Free room for a new round."""
 
     members: int
     quota_reached: bool

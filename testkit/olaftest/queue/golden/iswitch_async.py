@@ -19,9 +19,9 @@ class NumberedSums(Rounds):
     """The sums of one index: ``finished`` is the number of its last result."""
 
     highest: dict[int, int] = member_of(default_factory=dict)
-    """By member: the newest contribution that was taken."""
+    """Newest contribution that was taken, by member."""
     taken: dict[int, set[int]] = member_of(default_factory=dict)
-    """By member: which were taken, back to the oldest that may still come."""
+    """Contributions that were taken, by member, back to the oldest that may still come."""
 
     def start(self, update: Update, sum_of_one: Waiting) -> None:
         """Begin a sum with its first contribution."""

@@ -47,7 +47,7 @@ class Arriving:
     """Where it will be, once settled: its own place in line, or the waiting update's."""
     after_locked: bool
     index: Index
-    """Of its tables; any other one when it is faulty."""
+    """Index of its tables; any other one when it is faulty."""
 
 
 class GoldenQueue:
@@ -204,7 +204,7 @@ class GoldenQueue:
         self._pay(cycle, head.sidecar.size)
 
     def _pay(self, cycle: int, size: int) -> None:
-        """What is owed falls by the rate each cycle, to no less than 0 but for what the last one overpays."""
+        """Lower the debt by the rate for each cycle, to 0 or to what the last frame overpays."""
         if not self.rate:
             return
         paid = min(cycle - self._owed_at, -(-max(self._owed, 0) // self.rate))

@@ -13,7 +13,7 @@ from olaftest.queue.golden.waiting import newer_or_same
 
 _VERSION_BITS = 16
 _IN_A_ROW = 16
-"""So many older ACKs are believed; so many updates dropped as stale are the last."""
+"""Number of older ACKs that are believed, and of updates dropped as stale before a version is forgotten."""
 _EXPONENT = np.uint32(0x7F800000)
 _SIGN = np.uint32(0x80000000)
 

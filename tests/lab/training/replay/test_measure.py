@@ -10,7 +10,7 @@ CLUSTERS = np.array([0, 1, 0, 0, 1, 0])
 
 
 def received(*rows: tuple[int, int, int, int]) -> Receptions:
-    """Of (time, cluster, count, generated), all of segment 0."""
+    """Make receptions of rows (time, cluster, count, generated), all of segment 0."""
     time, cluster, count, generated = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     segment = np.zeros(len(rows), dtype=np.int64)
     return Receptions(time, cluster, count, generated, segment=segment)

@@ -37,7 +37,7 @@ class Run:
     """A scenario in ns-3."""
 
     seconds: float
-    """Of processor time, of the event loop alone."""
+    """Processor time of the event loop alone."""
     events: int
     clusters: Sequence[Cluster]
 
@@ -69,7 +69,7 @@ class Comparison:
 
     @property
     def age_difference(self) -> float | None:
-        """Of the average Age-of-Model, as a share of ns-3's; None when a cluster of either has none."""
+        """Difference of the average ages, as a share of ns-3's; None when a cluster of either has none."""
         ours, theirs = self.ours.average_age, self.theirs.average_age
         return None if ours is None or theirs is None else abs(ours / theirs - 1)
 
