@@ -54,7 +54,7 @@ def captured(listener: Listener, context: Any) -> Iterator[bytes]:
 
 
 def followed(folder: Path, active: Callable[[], bool]) -> Iterator[dict[str, str]]:
-    """The lines of all logs as they are written, while ``active``."""
+    """Yield the lines of all logs as they are written, while ``active``."""
     for path, line in logs.follow(logs.paths_of(Store(folder)), active):
         yield {"log": path.name, "line": line}
 

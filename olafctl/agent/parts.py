@@ -54,7 +54,7 @@ _ETHERNET = 14
 
 
 def home() -> Path:
-    """The folder of everything that the agent of this user's machine runs."""
+    """Return the folder of everything that the agent of this user's machine runs."""
     return paths.state() / ".agent"
 
 
@@ -76,7 +76,7 @@ class Part:
         return home() / self.name
 
     def problems(self, testbed: str, machine: str) -> list[Json]:
-        """Why it could not start here."""
+        """Return why it could not start here."""
         bed = self._share(testbed, machine)
         try:
             found = list(target_of(bed).problems(bed, self.folder))
@@ -93,8 +93,8 @@ class Part:
         return {"key": build.key, "fresh": build.fresh}
 
     def foresee(self, testbed: str, machine: str) -> list[str] | None:
-        """How the front ports of what runs would change, as lines of a diff; None where its engines would
-        start again. Raises OlafError."""
+        """Return how the front ports of what runs would change, as lines of a diff; None where its engines
+        would start again. Raises OlafError."""
         wanted = prepare(self._share(testbed, machine), self.folder, lambda _: None)
         running = reusable(wanted, Store(self.folder), partial(share, machine=machine))
         return None if running is None else list(rewiring(wanted, running))
@@ -121,17 +121,17 @@ class Part:
             return {**self._described(running), "started": fresh}
 
     def find(self) -> Json | None:
-        """What runs, and how its processes are; None where nothing was ever started."""
+        """Return what runs, and how its processes are; None where nothing was ever started."""
         running = self.running()
         return None if running is None and not self.folder.exists() else self._described(running)
 
     def deployed(self) -> Json | None:
-        """The whole testbed that this is a share of; None where nothing was ever started."""
+        """Return the whole testbed that this is a share of; None where nothing was ever started."""
         record = Store(self.folder).record(Role.RUNNING)
         return None if record is None else {"testbed": record.testbed}
 
     def running(self) -> Running | None:
-        """What runs, if it answers."""
+        """Return what runs, if it answers."""
         with suppress(OlafError):
             record = Store(self.folder).record(Role.RUNNING)
             if record is not None and not processes.stopped(self.folder):
@@ -166,7 +166,7 @@ class Part:
         (deployed.pause if paused else deployed.connect)(self.folder)
 
     def ask(self, request: Json, *, reads: bool) -> Any:
-        """The answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
+        """Return the answer of its process; ``reads``: only if nothing is changed by it. Raises OlafError."""
         fields = dict(request)
         name = str(fields.pop("do", ""))
         if reads and name not in READS:
@@ -178,7 +178,7 @@ class Part:
         return ask(self.folder / SOCKET, name, **fields)
 
     def pipeline(self, digest: str) -> str:
-        """A P4Info or device_config of what runs, by its digest. Raises BadInput."""
+        """Return a P4Info or device_config of what runs, by its digest. Raises BadInput."""
         running = self.running()
         for device in running.devices if running else ():
             for path in (device.p4info, device.config):
@@ -188,7 +188,7 @@ class Part:
         raise BadInput(Problem("no device has that pipeline", self.name, "deploy again"))
 
     def logs(self, lines: int) -> list[Json]:
-        """The last lines of each log."""
+        """Return the last lines of each log."""
         found = logs.paths_of(Store(self.folder)) if self.folder.exists() else []
         return [
             {"log": path.name, "lines": list(logs.last_lines(path, min(lines, _MOST_LINES)))}
@@ -196,7 +196,7 @@ class Part:
         ]
 
     def address_of(self, device: int) -> str:
-        """Where a device's P4Runtime is. Raises BadInput."""
+        """Return where a device's P4Runtime is. Raises BadInput."""
         for each in ask(self.folder / SOCKET, "devices"):
             if each["device_id"] == device:
                 return str(each["address"])
@@ -250,7 +250,7 @@ class Part:
 
 
 def known() -> Sequence[str]:
-    """The deployments that have a share here."""
+    """Return the deployments that have a share here."""
     return sorted(folder.name for folder in home().glob("*") if folder.is_dir())
 
 
@@ -265,7 +265,7 @@ def about() -> Json:
 
 
 def _short_cables(bed: Testbed) -> Sequence[Problem]:
-    """The interfaces between engines that take no frame of a whole slot."""
+    """Return the interfaces between engines that take no frame of a whole slot."""
     longest = max(engine.beats for engine in bed.engines) * BEAT_BYTES
     found = []
     for port in bed.ports:

@@ -35,8 +35,8 @@ _ENDLESS = 1e6
 def forwarded(
     address: str, method: str, requests: Iterator[bytes], context: Any, access: Access | None = None
 ) -> Iterator[bytes]:
-    """The answers of the device at ``address``, through TLS with ``access``; the call fails as the device's
-    does."""
+    """Yield the answers of the device at ``address``, through TLS with ``access``; the call fails as the
+    device's does."""
     metadata: tuple[tuple[str, str], ...] = ()
     if access is None:
         channel = _CHANNELS.to(address)
@@ -83,7 +83,7 @@ class _Channels:
 
 
 def _socket(address: str) -> tuple[int, int]:
-    """What distinguishes an engine's socket from the one before it at this address."""
+    """Return what distinguishes an engine's socket from the one before it at this address."""
     if (path := addresses.socket_of(address)) is not None:
         with suppress(OSError):
             found = path.stat()
@@ -95,13 +95,13 @@ _CHANNELS = _Channels()
 
 
 def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
-    """The requests of a caller; they end when it is gone."""
+    """Yield the requests of a caller; they end when it is gone."""
     with suppress(grpc.RpcError):
         yield from requests
 
 
 def only_watching(method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
-    """The requests of a client that changes nothing. Raises OlafError at the first that would."""
+    """Yield the requests of a client that changes nothing. Raises OlafError at the first that would."""
     for data in requests:
         if method.endswith("/StreamChannel"):
             try:

@@ -44,7 +44,7 @@ from olafswitch.p4runtime.protocol import SERVICE as P4RUNTIME
 _THREADS = 512
 """Each stream has one: two devices an engine, and some controllers of each."""
 _RESERVED = 128
-"""Of these, for callers that are no readers."""
+"""Threads for callers that are no readers."""
 _CALLS_EACH = {Role.READER: 64, Role.CONTROLLER: 320, Role.OPERATOR: 320}
 """Calls that one certificate may have open, by its role."""
 _OPTIONS = (
@@ -97,7 +97,7 @@ class Server:
         self._server.stop(1.0).wait()
 
     def _handler(self, name: str, needed: Role, handle: _Handle) -> Any:
-        """How gRPC calls ``name``, which a caller may who has the role that is ``needed``."""
+        """Return how gRPC calls ``name``, which a caller may who has the role that is ``needed``."""
 
         def guarded(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             try:
@@ -224,14 +224,14 @@ def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _first(requests: Iterator[bytes], name: str) -> bytes:
-    """The first message of a call. Raises BadInput."""
+    """Return the first message of a call. Raises BadInput."""
     for data in requests:
         return data
     raise BadInput(Problem("came without a request", name))
 
 
 def _stepwise(work: Callable[[_Say], Any]) -> Iterator[bytes]:
-    """What ``work`` gives, and what it says before, each of a kind."""
+    """Yield what ``work`` gives, and what it says before, each of a kind."""
     from queue import Queue
 
     lines: Queue[bytes | None] = Queue()

@@ -42,7 +42,7 @@ class _Request:
     _begun: bool = False
 
     def begin(self) -> bool:
-        """Whether it is still wanted; from now on its caller cannot cancel it."""
+        """Return whether it is still wanted; from now on its caller cannot cancel it."""
         if not self._begun and not self.answer.cancelled():
             self._begun = self.answer.set_running_or_notify_cancel()
         return self._begun
@@ -101,7 +101,8 @@ class Admission:
         return request.answer
 
     def prove(self, cluster: str, period: int) -> "Future[None]":
-        """Whether every objective holds if a cluster's workers send every ``period`` ns; nothing is changed.
+        """Return whether every objective holds if a cluster's workers send every ``period`` ns; nothing is
+        changed.
 
         Its result is None, or raises ObjectiveBroken. Raises BadInput for an unknown cluster or no period.
         """
@@ -173,7 +174,7 @@ class Admission:
             request.finish(OlafError(Problem(what, self._testbed.name, "try again in a moment")))
 
     def _left_by(self, group: Sequence[_Request]) -> Situation:
-        """The situation that a group would leave; empty when it leaves no new one to verify."""
+        """Return the situation that a group would leave; empty when it leaves no new one to verify."""
 
         def left(membership: Membership) -> Situation:
             return _new(membership, _planned(membership, group).change, self._ground)
@@ -181,7 +182,7 @@ class Admission:
         return self._controller.look(left)
 
     def _joint(self, group: Sequence[_Request]) -> Operation:
-        """A group as one operation, if the situation it leaves does not have to be verified first."""
+        """Return a group as one operation, if the situation it leaves does not have to be verified first."""
 
         def joint(membership: Membership) -> Planned:
             planned = _planned(membership, [request for request in group if request.begin()])
@@ -194,7 +195,7 @@ class Admission:
 
 
 def _planned(membership: Membership, group: Sequence[_Request]) -> Planned:
-    """What a group changes, each operation after those before it; each keeps its own outcome."""
+    """Return what a group changes, each operation after those before it; each keeps its own outcome."""
     after = membership if len(group) == 1 else membership.copy()
     change: Change = {}
     commands: list[tuple[Command, int, int]] = []
@@ -213,7 +214,7 @@ def _planned(membership: Membership, group: Sequence[_Request]) -> Planned:
 
 
 def _new(membership: Membership, change: Change, ground: Ground) -> Situation:
-    """The situation after a change; empty when there is nothing to verify, or nothing new."""
+    """Return the situation after a change; empty when there is nothing to verify, or nothing new."""
     if all(new is None for new in change.values()):
         return ()  # a member may always leave
     made = [new for new in change.values() if isinstance(new, Cluster)]

@@ -19,7 +19,7 @@ class Reported(Generic[What]):
         self._clock = clock
         self._lock = threading.Lock()
         self._reported: dict[str, tuple[What, float]] = {}
-        """And the time of the report."""
+        """Each report with its time."""
 
     def put(self, reports: Mapping[str, What]) -> None:
         """A report."""
@@ -29,7 +29,7 @@ class Reported(Generic[What]):
             self._reported.update({name: (what, now) for name, what in reports.items()})
 
     def known(self) -> dict[str, What]:
-        """What was reported recently."""
+        """Return what was reported recently."""
         with self._lock:
             self._forget(self._clock())
             return {name: what for name, (what, _) in self._reported.items()}

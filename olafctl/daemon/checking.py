@@ -83,7 +83,8 @@ class Check:
             self._written_indices.update(range(first, last + 1))
 
     def found(self) -> Plan:
-        """The plan that repairs the devices. Call it after the comparison has ended, between changes."""
+        """Return the plan that repairs the devices. Call it after the comparison has ended, between
+        changes."""
         wanted = {
             name: self._unwritten(name, map(session.decoded, self._missing[name]))
             for name, session in self._sessions.items()
@@ -114,7 +115,7 @@ class Check:
             self.error = OlafError(Problem(f"cannot compare: {error}", self._testbed.name))
 
     def _pieces(self) -> Iterator[None]:
-        """The whole comparison; a pause may be made at each step."""
+        """Yield the whole comparison; a pause may be made at each step."""
         engines, topology = self._testbed.engines, Topology(self._testbed)
         indices: list[list[IndexRange]] = [[] for _ in engines]
         base = desired(self._testbed, ())
@@ -177,7 +178,7 @@ class Check:
 
 
 def _place(entity: Entity) -> Hashable:
-    """The key that identifies an entity in its device."""
+    """Return the key that identifies an entity in its device."""
     return entity.key if isinstance(entity, TableEntry) else str(entity)
 
 

@@ -141,7 +141,7 @@ class Controller:
         return self._requests.qsize()
 
     def status(self, summary: bool = False) -> Status:
-        """The membership as it is, without secrets; of a ``summary`` no clusters and members."""
+        """Return the membership as it is, without secrets; of a ``summary`` no clusters and members."""
         with self._stored.locked() as stored:
             damage = stored.damage
             return Status(
@@ -165,7 +165,7 @@ class Controller:
         return self._stored.backup()
 
     def look(self, question: Callable[[Membership], _Found]) -> _Found:
-        """The result of ``question`` about the membership, which does not change in the meantime."""
+        """Return the result of ``question`` about the membership, which does not change in the meantime."""
         with self._stored.locked() as stored:
             return question(stored.membership)
 
@@ -253,7 +253,7 @@ class Controller:
             self._note(error)
 
     def _waiting(self) -> tuple[list[_Request], bool]:
-        """The requests that wait now, after waiting for the first one or for the next check."""
+        """Return the requests that wait now, after waiting for the first one or for the next check."""
         patience = self._next_check - time.monotonic() if self._ready else _RETRY_SECONDS
         patience = min(patience, self._leadership.patience)
         if self.southbound.checking or self.southbound.settling:

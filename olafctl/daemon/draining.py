@@ -18,11 +18,11 @@ class Draining:
 
     def __init__(self) -> None:
         self._since: dict[Range, dict[str, tuple[int, int] | None]] = {}
-        """By range and engine: ``out_updates`` when the range began to drain, and its value at which all
-        updates of that time have left. None when they have left."""
+        """For each range and engine, ``out_updates`` when the range began to drain, and its value at which
+        all updates of that time have left. None when they have left."""
 
     def freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
-        """Those of ``ranges`` that are free now.
+        """Return the ranges among ``ranges`` that are free now.
 
         ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
         in ``ranges``.
@@ -42,7 +42,7 @@ class Draining:
 def _left(
     before: Mapping[str, tuple[int, int] | None], queue: str, registers: Mapping[str, int]
 ) -> tuple[int, int] | None:
-    """What must still leave one queue, in the form of :attr:`Draining._since`."""
+    """Return what must still leave one queue, in the form of :attr:`Draining._since`."""
     out = registers.get("out_updates", 0)
     held = waiting(registers)
     since = before.get(queue, (out, out + held))

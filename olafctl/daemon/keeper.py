@@ -1,4 +1,5 @@
-"""Which daemon keeps a deployment: noted in the deployment's folder, for the commands that act once."""
+"""A note of the daemon that keeps a deployment, in the deployment's folder, for the commands that act
+once."""
 
 import os
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ def keeper(folder: Path) -> Iterator[Client | None]:
 
 
 def is_elsewhere(folder: Path) -> bool:
-    """Whether the deployment in ``folder`` is only a note of one that another machine deployed."""
+    """Return whether the deployment in ``folder`` is only a note of one that another machine deployed."""
     return is_others(Store(folder))
 
 
@@ -72,7 +73,7 @@ def _keeps(client: Client, folder: Path) -> bool:
 
 
 def kept_by(client: Client, deployment: str) -> Kept:
-    """The membership that a daemon keeps. Raises OlafError."""
+    """Return the membership that a daemon keeps. Raises OlafError."""
     [status] = client.call("GetStatus", deployment=deployment).deployments
     # Who leads has read it; what keeps it from being ready is at the devices.
     return Kept(client.address, clusters_of(status), "" if status.term else status.problem)

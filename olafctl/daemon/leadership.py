@@ -1,4 +1,4 @@
-"""Which of several controllers may change a deployment: the leader, one at a time."""
+"""The right of one of several controllers to change a deployment: the leader, one at a time."""
 
 import time
 from typing import Protocol

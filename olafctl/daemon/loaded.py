@@ -110,7 +110,7 @@ class Stored:
         return sorted(name for name in names if theirs.get(name) != self._sections.get(name))
 
     def cluster_at(self, address: IPv4Address) -> Cluster | None:
-        """The cluster of the member with this address."""
+        """Return the cluster of the member with this address."""
         member = self.membership.at(address)
         return None if member is None else self.membership.clusters[member.cluster]
 
@@ -149,8 +149,8 @@ class Stored:
                 self.membership.drained(each)
 
     def watch(self, since: int, alive: Callable[[], bool], patience: float) -> Iterator[list[Event]]:
-        """Every change after revision ``since``, as it comes, while ``alive``, which is called at least every
-        ``patience`` seconds.
+        """Yield every change after revision ``since``, as it comes, while ``alive``, which is called at least
+        every ``patience`` seconds.
 
         Raises Compacted when the history does not reach back so far.
         """
@@ -181,7 +181,7 @@ class Stored:
             threading.Thread(target=inspect, name=f"store {self._name}", daemon=True).start()
 
     def backup(self) -> str:
-        """All that is stored, keys and nonces included, as a backup has it. Raises OlafError."""
+        """Return all that is stored, keys and nonces included, as a backup has it. Raises OlafError."""
         return backup.content(self._store, self._name)
 
     def end(self) -> None:
@@ -206,7 +206,8 @@ class Stored:
 
 
 def _digests(text: str) -> dict[str, str]:
-    """Of each section of a testbed; not of its clusters, with which a membership only begins."""
+    """Return a digest of each section of a testbed, but not of its clusters, with which a membership only
+    begins."""
     sections = yaml.safe_load(text).items()
     return {
         name: cache.digest([json.dumps(value, sort_keys=True)])

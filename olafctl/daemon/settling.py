@@ -58,7 +58,7 @@ class Settling:
         return bool(self._left) and self._clock() >= self._next
 
     def leaving(self, before: Sequence[Cluster], after: Sequence[Cluster]) -> dict[IPv4Address, _Assignment]:
-        """The workers below the root whose assignment a change ends, each with that assignment.
+        """Return the workers below the root whose assignment a change ends, each with that assignment.
 
         A worker that returns to the only assignment it had left is removed from :attr:`addresses`.
         """

@@ -29,13 +29,13 @@ class Site(Protocol):
         """The folder of the deployment's state."""
 
     def running(self) -> Running | None:
-        """The running target; None when it does not run."""
+        """Return the running target; None when it does not run."""
 
     def start(self, clusters: Sequence[Cluster]) -> Running:
         """Bring it up, with these clusters."""
 
     def first(self) -> Mapping[str, Row]:
-        """The rows that a membership begins with. Raises OlafError where there was one before."""
+        """Return the rows that a membership begins with. Raises OlafError where there was one before."""
 
     def kept(self, place: str) -> None:
         """Note in which store the membership is. Raises OlafError where it is known to be in another."""

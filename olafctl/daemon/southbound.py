@@ -125,7 +125,7 @@ class Southbound:
         stays: Container[int],
         macs: Mapping[str, int],
     ) -> set[str]:
-        """The MAC addresses of workers that change which others have too, who stay as they are."""
+        """Return the MAC addresses of workers that change which others have too, who stay as they are."""
         now = Counter(each.mac for cluster in after for each in cluster.workers if each.replica not in stays)
         was = {each.mac for cluster in before for each in cluster.workers if each.replica not in stays}
         return {mac for mac in now.keys() | was if mac in self._macs or macs.get(mac, 0) > now[mac]}
@@ -166,7 +166,7 @@ class Southbound:
     def _changed_settings(
         self, before: Sequence[Cluster], after: Sequence[Cluster], engine: Engine
     ) -> Iterator[SettingsChange]:
-        """The settings of one engine's queue that change, without those of ranges that are gone."""
+        """Yield the settings of one engine's queue that change, without those of ranges that are gone."""
         old = {_span(each): index_range(each, engine, self._topology) for each in before}
         for cluster in after:
             known = old.get(_span(cluster))
@@ -212,7 +212,7 @@ class Southbound:
             registers.command(command, first, last)
 
     def queue_registers(self) -> dict[str, dict[str, int]]:
-        """All registers of each engine's queue at one instant, by the engine's name, the root's first.
+        """Return all registers of each engine's queue at one instant, by the engine's name, the root's first.
 
         Raises OlafError.
         """
@@ -245,14 +245,14 @@ class Southbound:
         return {int(number): counted for number, counted in self._running.stats().get("ports", {}).items()}
 
     def carriers(self) -> dict[int, bool]:
-        """Whether the cable of each front port is up, where that is known. Raises OlafError."""
+        """Return whether the cable of each front port is up, where that is known. Raises OlafError."""
         if self._running is None:
             raise self._unreached()
         return {int(number): up for number, up in self._running.stats().get("carriers", {}).items()}
 
     def frames_seen(self) -> dict[int, int]:
-        """How many frames VNP4₁ counted for each member, by its IPv4 address; of several engines the sum of
-        what all counted. Raises OlafError."""
+        """Return how many frames VNP4₁ counted for each member, by its IPv4 address; of several engines
+        the sum of what all counted. Raises OlafError."""
         seen: Counter[int] = Counter()
         for engine in self._site.testbed.engines:
             session = self._sessions.get(self._device(engine.name, VNP4_1))
@@ -265,7 +265,7 @@ class Southbound:
         return seen
 
     def frames_refused(self) -> dict[str, dict[Refusal, int]]:
-        """How many frames each engine's VNP4₁ refused, by reason. Raises OlafError."""
+        """Return how many frames each engine's VNP4₁ refused, by reason. Raises OlafError."""
         refused = {}
         for engine in self._site.testbed.engines:
             session = self._sessions.get(self._device(engine.name, VNP4_1))
@@ -288,7 +288,7 @@ class Southbound:
         return device_name(self._site.testbed, engine, block)
 
     def _queues(self) -> Mapping[str, Registers]:
-        """Each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
+        """Return each engine's queue by the engine's name, each behind its parent's. Raises OlafError."""
         running = self._running
         if running is None:
             raise self._unreached()
@@ -344,7 +344,7 @@ def _exact(match: Match | int) -> int:
 
 
 def _span(cluster: Cluster) -> tuple[int, int]:
-    """A cluster's first and last index."""
+    """Return a cluster's first and last index."""
     return cluster.first, cluster.last
 
 
@@ -362,5 +362,5 @@ def _unchanged(before: Sequence[Cluster], after: Sequence[Cluster]) -> set[int]:
 
 
 def _numbers(cluster: Cluster) -> tuple[int, int, int]:
-    """The values of a cluster that its workers' entries contain."""
+    """Return the values of a cluster that its workers' entries contain."""
     return cluster.first, cluster.segments, cluster.epoch

@@ -30,14 +30,14 @@ class Lacking(Exception):
 
 
 def of_here() -> dict[str, str]:
-    """What results are for. Raises MissingTool."""
+    """Return what results are for. Raises MissingTool."""
     return {"processor": platform.machine(), "compiler": str(toolchain.cxx())}
 
 
 def given(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
-    """The pieces of the archive that is ``asked`` for, the last of them empty; the only one where there is no
-    such result here. Before any, an agent asks without a kind, holding no lock: ``build`` makes all of them
-    then. Raises OlafError."""
+    """Yield the pieces of the archive that is ``asked`` for, the last of them empty; the only one where
+    there is no such result here. Before any, an agent asks without a kind, holding no lock: ``build``
+    makes all of them then. Raises OlafError."""
     kind = asked.pop("kind", "")
     key = asked.pop("key", "")
     if asked == of_here():
@@ -49,8 +49,8 @@ def given(asked: dict[str, str], build: Callable[[], None]) -> Iterator[bytes]:
 
 
 def unpacked(pieces: Iterable[bytes], folder: Path, caller: str) -> bool:
-    """Whether there was an archive in ``pieces``, whose files are in ``folder`` now. Raises OlafError for one
-    that is too long, or has more in it than files of that folder."""
+    """Return whether there was an archive in ``pieces``, whose files are in ``folder`` now. Raises
+    OlafError for one that is too long, or has more in it than files of that folder."""
     with TemporaryFile(dir=folder.parent) as file:
         for piece in pieces:
             if file.tell() + len(piece) > MOST:
@@ -96,8 +96,8 @@ def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) ->
 
 
 def taking(work: Callable[[], _T], say: Callable[[Any], None], answers: Iterator[bytes], caller: str) -> _T:
-    """What ``work`` gives, which builds; a result that is not in the cache is asked for by ``say``, and its
-    pieces are the next of ``answers``. Raises OlafError."""
+    """Return what ``work`` gives, which builds; a result that is not in the cache is asked for by ``say``,
+    and its pieces are the next of ``answers``. Raises OlafError."""
     turn = Lock()
 
     def pieces(**asked: str) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ class Role(IntEnum):
 
     @classmethod
     def of(cls, context: Any) -> "Role":
-        """That of a call's caller; a certificate without one is a reader's."""
+        """Return the role of a call's caller; a certificate without one is a reader's."""
         for pem in context.auth_context().get("x509_pem_cert", ()):
             with suppress(KeyError):
                 return cls[role_of(pem).upper()]
@@ -59,7 +59,7 @@ class CallQuota:
     """Limits the calls that are open at a time: of each caller, and of all; some are reserved for changes."""
 
     def __init__(self, most: int, reserved: int, each: Mapping[Role, int]) -> None:
-        """Of ``most`` calls, ``reserved`` are for callers that are no readers. ``each`` is how many one
+        """Keep ``reserved`` of ``most`` calls for callers that are no readers. ``each`` is how many one
         certificate may have open, by its role."""
         self._most, self._reserved, self._each = most, reserved, each
         self._lock = threading.Lock()

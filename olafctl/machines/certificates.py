@@ -78,7 +78,7 @@ def _certificate(
 
 
 def role_of(certificate: bytes) -> str:
-    """The role that a PEM certificate names; empty for none."""
+    """Return the role that a PEM certificate names; empty for none."""
     subject = x509.load_pem_x509_certificate(certificate).subject
     named = subject.get_attributes_for_oid(NameOID.ORGANIZATIONAL_UNIT_NAME)
     return str(named[0].value) if len(named) == 1 else ""

@@ -62,8 +62,8 @@ class Agent:
         give: Callable[[Any], Iterator[bytes]] = lambda _: iter((b"",)),
         **fields: Any,
     ) -> Any:
-        """The answer of one call; ``step`` is given what comes before it, and ``give`` what the machine
-        lacks: what it gives is sent."""
+        """Return the answer of one call; ``step`` is given what comes before it, and ``give`` what the
+        machine lacks: what it gives is sent."""
         answer: Any = None
         more: queue.Queue[bytes | None] = queue.Queue(_WAITING)
         try:
@@ -80,7 +80,7 @@ class Agent:
         return answer
 
     def parts(self, name: str, /, **fields: Any) -> Iterator[Any]:
-        """What comes in parts, until it ends or the caller does."""
+        """Yield what comes in parts, until it ends or the caller does."""
         for message in self._answers(name, None, fields, iter(())):
             if "step" in message:
                 yield message["step"]
@@ -90,24 +90,24 @@ class Agent:
         return self.call("Ask", request={**fields, "do": do})
 
     def frames(self, number: int) -> "DistantPort":
-        """The host side of a front port there."""
+        """Return the host side of a front port there."""
         return DistantPort(self, number)
 
     def captured(self, number: int) -> "DistantListener":
-        """What passes a front port there."""
+        """Return what passes a front port there."""
         return DistantListener(self, number)
 
     def for_device(self, metadata: Mapping[str, str]) -> Access:
-        """What to show where its P4Runtime is forwarded."""
+        """Return what to show where its P4Runtime is forwarded."""
         return replace(self.access, metadata=(*self._metadata, *metadata.items()))
 
     def stream(self, name: str, number: int, sent: Iterator[bytes]) -> Any:
-        """A stream of frames at a front port."""
+        """Return a stream of frames at a front port."""
         call = self._channel.stream_stream(f"/{SERVICE}/{name}")
         return call(sent, metadata=(*self._metadata, (PORT, str(number))))
 
     def problem(self, error: Any) -> OlafError:
-        """What a failed call is for people."""
+        """Return what a failed call is for people."""
         named = self.machine.name
         with suppress(KeyError, ValueError, TypeError):
             found = json.loads(dict(error.trailing_metadata() or ())[PROBLEMS])
@@ -160,7 +160,7 @@ class DistantPort:
         self._out.put(frame)
 
     def receive(self, timeout: float) -> bytes | None:
-        """The next frame, or None when none arrives within ``timeout`` seconds. Raises OlafError."""
+        """Return the next frame, or None when none arrives within ``timeout`` seconds. Raises OlafError."""
         try:
             found = self._in.get(timeout=max(timeout, 0.0)) if timeout > 0 else self._in.get_nowait()
         except queue.Empty:
@@ -210,7 +210,7 @@ class DistantListener:
         return self._ours.fileno()
 
     def seen(self) -> Iterator[Seen]:
-        """Some of the frames that wait. Raises OlafError when the port or the machine is gone."""
+        """Yield some of the frames that wait. Raises OlafError when the port or the machine is gone."""
         with suppress(BlockingIOError):
             for _ in range(_WAITING):
                 data = self._ours.recv(1 << 16)
@@ -242,7 +242,7 @@ class DistantListener:
 
 
 def each(known: Mapping[str, Agent], act: Callable[[Agent], _T]) -> Mapping[str, _T]:
-    """What ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
+    """Return what ``act`` gives for every machine, done at once. Raises OlafError with the problems of all,
     Unreachable where machines are away and nothing else is wrong."""
     if not known:
         return {}

@@ -21,7 +21,7 @@ _OPTIONS = (
 
 
 def channel(address: str, credentials: Any, *options: tuple[str, Any]) -> Any:
-    """A channel to ``address``, in clear where there are no credentials."""
+    """Return a channel to ``address``, in clear where there are no credentials."""
     if credentials is None:
         return grpc.insecure_channel(address, [*_OPTIONS, *options])
     return grpc.secure_channel(address, credentials, [*_OPTIONS, *options])
@@ -33,7 +33,7 @@ def client(folder: Path) -> Any:
 
 
 def access(folder: Path | None = None) -> Access:
-    """What a client shows that has its certificate in ``folder``, else in ``$OLAF_CERTS``. Raises
+    """Return what a client shows that has its certificate in ``folder``, else in ``$OLAF_CERTS``. Raises
     BadInput."""
     if folder is None:
         if not (given := os.environ.get(CERTIFICATES)):

@@ -38,7 +38,8 @@ class Everywhere:
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """Each machine builds what it does not have; the key stands for all of it. Raises OlafError."""
+        """Return each machine builds what it does not have; the key stands for all of it. Raises
+        OlafError."""
         said, give = partial(_say, progress), self._giving(testbed, progress)
         found = each(
             self._agents(testbed),
@@ -53,7 +54,8 @@ class Everywhere:
         return Build(folder, folder.name, any(answer["fresh"] for answer in found.values()))
 
     def _giving(self, testbed: Testbed, progress: Progress) -> Callable[[Any], Iterator[bytes]]:
-        """What gives machines the builds that they lack; all of it is built here, once, for the first one."""
+        """Yield what gives machines the builds that they lack; all of it is built here, once, for the
+        first one."""
         lock, built = Lock(), list[bool]()
 
         def build() -> None:
@@ -72,7 +74,7 @@ class Everywhere:
         return give
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """What keeps each machine from its share, and every machine that cannot be reached."""
+        """Return what keeps each machine from its share, and every machine that cannot be reached."""
 
         def of(agent: Agent) -> Sequence[Problem]:
             try:
@@ -119,8 +121,8 @@ class Everywhere:
         self._started = {}
 
     def foresee(self, testbed: Testbed, state: Path) -> tuple[RunningEverywhere, Mapping[str, Sequence[str]]]:
-        """What :meth:`start` would leave running, and by machine how it would change front ports there, as
-        lines of a diff. Raises OlafError."""
+        """Return what :meth:`start` would leave running, and by machine how it would change front ports
+        there, as lines of a diff. Raises OlafError."""
         known = self._agents(testbed)
         changes = each(known, lambda agent: agent.call("Foresee", **_part(testbed, agent.machine)))
         staying = {name: agent for name, agent in known.items() if changes[name] is not None}
@@ -128,7 +130,8 @@ class Everywhere:
         return self._running(testbed, staying, found, state), {name: changes[name] for name in staying}
 
     def find(self, testbed: Testbed, state: Path) -> RunningEverywhere | None:
-        """What runs, or None when some machine's share does not. Raises Unreachable, naming each machine."""
+        """Return what runs, or None when some machine's share does not. Raises Unreachable, naming each
+        machine."""
         known = self._agents(testbed)
         found = each(known, lambda agent: agent.call("Find"))
         if any(part is None or not part["devices"] for part in found.values()):
@@ -154,14 +157,14 @@ class Everywhere:
 
 
 def agents(testbed: Testbed) -> Mapping[str, Agent]:
-    """The agents of the machines on which ``testbed`` has engines, by machine. Raises BadInput."""
+    """Return the agents of the machines on which ``testbed`` has engines, by machine. Raises BadInput."""
     used = {engine.machine for engine in testbed.engines}
     return {each.name: Agent(each, testbed.name) for each in testbed.machines if each.name in used}
 
 
 def told(addresses: Sequence[str], name: str | None) -> tuple[str, str] | None:
-    """The name and the text of a testbed of which the first of some agents that answers has a share: of
-    ``name``, else of its only one; None where it knows none. Raises OlafError."""
+    """Return the name and the text of a testbed of which the first of some agents that answers has a
+    share: of ``name``, else of its only one; None where it knows none. Raises OlafError."""
     errors: list[Problem] = []
     for address in addresses:
         try:
@@ -184,12 +187,12 @@ def _told(machine: Machine, name: str | None) -> tuple[str, str] | None:
 
 
 def away(testbed: Testbed) -> Sequence[str]:
-    """The machines that cannot be reached."""
+    """Return the machines that cannot be reached."""
     return [name for name, part in conditions(testbed).items() if part.get("away")]
 
 
 def conditions(testbed: Testbed) -> Mapping[str, Found]:
-    """What each machine says of its share; of one that is away, ``away`` says why."""
+    """Return what each machine says of its share; of one that is away, ``away`` says why."""
 
     def of(agent: Agent) -> Found:
         try:
@@ -201,7 +204,7 @@ def conditions(testbed: Testbed) -> Mapping[str, Found]:
 
 
 def alive(testbed: Testbed) -> Sequence[str]:
-    """The machines on which it runs."""
+    """Return the machines on which it runs."""
     return [name for name, part in conditions(testbed).items() if part.get("alive")]
 
 

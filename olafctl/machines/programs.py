@@ -24,7 +24,7 @@ _BY_SIGNAL = 128
 
 
 class _Requests:
-    """What is sent: the program, then its input, as fast as the machine takes it, and signals."""
+    """The requests to send: the program, then its input, as fast as the machine takes it, and signals."""
 
     def __init__(self, first: bytes) -> None:
         # Signals come at any moment, which this kind of queue allows.

@@ -68,7 +68,7 @@ class RunningEverywhere:
         ]
 
     def alive(self) -> bool:
-        """Whether every part answered when it was looked for, and does now, with all of its ports."""
+        """Return whether every part answered when it was looked for, and does now, with all of its ports."""
         try:
             now = each(self._agents, lambda agent: agent.call("Find"))
             return all(not self._found[name]["lost"] and part["alive"] for name, part in now.items())
@@ -76,7 +76,7 @@ class RunningEverywhere:
             return False
 
     def host_port(self, number: int) -> HostPort:
-        """The host side of a front port. Raises OlafError."""
+        """Return the host side of a front port. Raises OlafError."""
         return self._agent(number).frames(number)
 
     def listen(self, number: int) -> Listener:
@@ -84,7 +84,7 @@ class RunningEverywhere:
         return self._agent(number).captured(number)
 
     def logs(self) -> Sequence[Path]:
-        """None here: they are with the machines."""
+        """Return nothing: the logs are with the machines."""
         return []
 
     def stats(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class RunningEverywhere:
 
 
 def _queue(engine: str, found: Found) -> str:
-    """What the process there calls an engine's queue."""
+    """Return what the process there calls an engine's queue."""
     queues = found["queues"]
     return engine if engine in queues else str(queues[0])
 

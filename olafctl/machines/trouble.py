@@ -38,6 +38,6 @@ def of_tls(details: str, certificate: bytes | None) -> tuple[str, str] | None:
 
 
 def reason(details: str) -> str:
-    """The reason itself, behind all that gRPC tried."""
+    """Return the reason itself, behind all that gRPC tried."""
     parts = [part for part in details.split(": ") if part and part != "OK"]
     return parts[-1] if parts else "no reason is given"

@@ -53,7 +53,7 @@ Started = Callable[[], Controller]
 
 
 def lab(text: str = TESTBED) -> Testbed:
-    """The small testbed without a worker, or another."""
+    """Return the small testbed without a worker, or another."""
     return testbeds.load("lab.yaml", text)
 
 
@@ -72,7 +72,7 @@ def switches() -> Iterator[Pair]:
 
 @pytest.fixture
 def pair(switches: Pair, tmp_path: Path) -> Pair:
-    """The switches, with a store and queue registers of this test's own."""
+    """Provide the switches, with a store and queue registers of this test's own."""
     switches.folder = tmp_path
     switches.registers = PairRegisters(16)
     return switches
@@ -107,13 +107,13 @@ def controller(started: Started) -> Controller:
 
 @pytest.fixture
 def now() -> list[float]:
-    """The listener's clock, which a test may move."""
+    """Provide the listener's clock, which a test may move."""
     return [0.0]
 
 
 @pytest.fixture
 def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
-    """A cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
+    """Provide a cluster `red` with a key, in iswitch mode, and `blue`, which is open."""
     ask = Operations(ground(lab()))
     for cluster in (Cluster("red", values=700, mode=Mode.ISWITCH, key=KEY), Cluster("blue", open=True)):
         controller.submit(ask.create_cluster(cluster)).result(DEADLINE)
@@ -123,7 +123,7 @@ def listener(controller: Controller, now: list[float]) -> Iterator[Listener]:
 
 
 def listen(controller: Controller, clock: Callable[[], float] = time.monotonic) -> Listener:
-    """What answers the control messages of the small testbed, once its devices are reached."""
+    """Return what answers the control messages of the small testbed, once its devices are reached."""
     bed = lab()
     controller.submit(lambda membership: Planned({}, {})).result(DEADLINE)
     operations, notices = Operations(ground(bed)), Notices(controller, bed)
@@ -145,7 +145,7 @@ def needs_etcd() -> None:
 
 
 def held(pair: Pair) -> dict[str, DeviceState]:
-    """What the devices hold, read by a controller of its own."""
+    """Return what the devices hold, read by a controller of its own."""
     running = pair.running()
     assert running is not None
     with devices.watching(running) as sessions:

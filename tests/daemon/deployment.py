@@ -84,7 +84,7 @@ def frame(source: Host, to: Host, payload: bytes, tos: int = 0) -> bytes:
 
 
 def message(source: Host, action: Action, **values: Any) -> bytes:
-    """A control message of ``source``, signed with KEY; ``cluster`` is a name."""
+    """Return a control message of ``source``, signed with KEY; ``cluster`` is a name."""
     if "cluster" in values:
         values["cluster"] = int.from_bytes(values["cluster"].encode().ljust(32, b"\0"), "big")
     layout = next(each for each in control.ALL if each.name == action.name.lower())

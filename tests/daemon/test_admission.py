@@ -24,7 +24,7 @@ MS = 10**6
 
 @pytest.fixture
 def slow() -> Testbed:
-    """An engine whose link takes 12,288 ns for an update."""
+    """Provide an engine whose link takes 12,288 ns for an update."""
     return lab(TESTBED.replace("beats: 24", "beats: 24, output_rate: 1 Gb/s"))
 
 

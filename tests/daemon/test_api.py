@@ -30,7 +30,7 @@ from tests.daemon.pair import Pair
 
 
 def owned(controller: Controller) -> dict[str, Owned]:
-    """The laboratory's deployment, for a server."""
+    """Return the laboratory's deployment, for a server."""
     bed = lab()
     admission, notices = Admission(controller, bed), Notices(controller, bed)
     return {"lab": Owned(controller, admission, Operations(ground(bed)), notices, bed.udp_port, lambda: None)}

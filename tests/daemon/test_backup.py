@@ -24,7 +24,7 @@ GROUND = ground_of(lab())
 
 @pytest.fixture
 def made(controller: Controller, pair: Pair, tmp_path: Path) -> Path:
-    """A backup of one cluster with one member, of a controller that runs."""
+    """Provide a backup of one cluster with one member, of a controller that runs."""
     done(controller, ASK.create_cluster(Cluster("red", key="ab" * 16)))
     done(controller, worker(1))
     store = SqliteStore(pair.folder)

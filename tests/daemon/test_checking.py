@@ -24,7 +24,7 @@ from tests.daemon.test_controller import ASK, done, worker
 
 @pytest.fixture
 def checking(pair: Pair) -> Iterator[Controller]:
-    """A controller that compares without a pause."""
+    """Provide a controller that compares without a pause."""
     controller = Controller(pair, SqliteStore(pair.folder), check_every=0)
     controller.start()
     yield controller

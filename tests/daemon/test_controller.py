@@ -27,12 +27,12 @@ ASK = Operations(ground(lab()))
 
 
 def done(controller: Controller, operation: Operation) -> dict[str, Any]:
-    """What an operation answers; raises why not."""
+    """Return what an operation answers; raises why not."""
     return controller.submit(operation).result(DEADLINE)
 
 
 def worker(number: int, cluster: str = "red", port: int = 2, **more: Any) -> Operation:
-    """The join of the worker 10.0.1.``number``."""
+    """Return the join of the worker 10.0.1.``number``."""
     ip = IPv4Address(f"10.0.1.{number}")
     return ASK.join(MemberWish(cluster, ip, port, 41000, name=f"w{number}", **more))
 
@@ -263,7 +263,7 @@ def test_a_mac_address_is_shared_behind_one_port_alone(controller: Controller, p
 
 
 def router_of(pair: Pair) -> list[TableEntry]:
-    """What VNP4₂ knows of the way to the router of the test above."""
+    """Return what VNP4₂ knows of the way to the router of the test above."""
     return alone_of(held(pair))
 
 

@@ -45,7 +45,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(state: Path, file: Path) -> Iterator[Store]:
-    """A twin, without a daemon."""
+    """Provide a twin, without a daemon."""
     if missing := registry.get("twin").missing():
         pytest.skip(f"needs {', '.join(missing)}")
     deploy(testbeds.load(file), lambda step: None)
@@ -56,7 +56,7 @@ def store(state: Path, file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def engine(store: Store) -> psutil.Process:
-    """The process of its engine."""
+    """Provide the process of its engine."""
     (found,) = (each for each in processes.of_engine(store.folder) if "python" in each.name())
     return found
 

@@ -35,7 +35,8 @@ Campaign = Callable[[str], EtcdLeadership]
 
 @pytest.fixture(scope="module")
 def etcd() -> Iterator[Etcd]:
-    """One for all tests of this module: election ids at the switches, which are shared too, follow it."""
+    """Provide one etcd for all tests of this module: election ids at the switches, which are shared too,
+    follow it."""
     if missing := etcd_server.missing():
         pytest.skip(f"needs {missing}")
     with etcd_server.running() as endpoint:
@@ -304,7 +305,7 @@ def test_a_follower_with_another_testbed_says_so_and_never_leads(
 def test_a_replaced_leader_changes_neither_store_nor_devices(
     etcd: Etcd, campaign: Campaign, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as one whose process was suspended between its check and its write."""
+    """Suspend its process between its check and its write."""
     paused = campaign("unix:/paused")
     until(lambda: paused.term > 0)
     old = Controller(pair, EtcdStore(etcd, "lab", paused), paused)
@@ -328,14 +329,14 @@ def test_a_replaced_leader_changes_neither_store_nor_devices(
 
 
 def _run(*line: str) -> str:
-    """What a command of olafctl prints."""
+    """Return what a command of olafctl prints."""
     ended = CliRunner().invoke(olafctl, line)
     assert ended.exit_code == 0, ended.output
     return ended.output
 
 
 def elected(pair: Pair) -> list[int]:
-    """The highest election id that each device has seen."""
+    """Return the highest election id that each device has seen."""
     running = pair.running()
     assert running is not None
     with devices.watching(running) as sessions:

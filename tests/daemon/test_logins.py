@@ -60,7 +60,7 @@ def served(
 
 
 def output(address: str, folder: Path | None, token: str = "") -> str:
-    """The error that a client gets for its request of the status; empty without one."""
+    """Return the error that a client gets for its request of the status; empty without one."""
     with Client(address, token=token, certificates=folder, timeout=20) as client:
         try:
             client.call("GetStatus")

@@ -260,7 +260,7 @@ def test_only_a_member_may_change_its_cluster(workers: list[Worker]) -> None:
 
 
 def elsewhere(frame: bytes, number: int) -> bytes:
-    """The frame as another source sends it."""
+    """Return the frame as another source sends it."""
     header = frame[14:24] + bytes(2) + (0x0A640000 + number).to_bytes(4, "big") + frame[30:34]
     return frame[:14] + header[:10] + ipv4_checksum(header).to_bytes(2, "big") + header[12:] + frame[34:]
 

@@ -53,7 +53,7 @@ SHOWN = [register.name for register in REGISTERS if register.access in (Access.S
 
 @pytest.fixture
 def metrics(controller: Controller, pair: Pair) -> Metrics:
-    """Of a laboratory whose queue has counted something."""
+    """Return metrics of a daemon whose queue has counted something."""
     for number, name in enumerate(["slots", *SHOWN], 1):
         pair.registers.write(name, number)
     ages = Reported[int]()

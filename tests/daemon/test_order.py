@@ -37,7 +37,7 @@ clusters: []
 TOPOLOGY = Topology(BED)
 FRONT = (1, 11, 12, 21, 31)
 Places = dict[int, tuple[int, int]]
-"""Of each worker, its front port and its cluster."""
+"""Front port and cluster of each worker."""
 places = st.dictionaries(st.integers(1, 6), st.tuples(st.sampled_from(FRONT), st.integers(0, 1)))
 
 
@@ -65,7 +65,7 @@ def clusters(where: Places, mode: Mode) -> tuple[Cluster, ...]:
 
 
 def assigned(held: DeviceState) -> dict[int, int]:
-    """The cluster of each worker that VNP4₁ knows, by the last byte of its address."""
+    """Return the cluster of each worker that VNP4₁ knows, by the last byte of its address."""
     found = {}
     for entry in held.entries.values():
         if entry.table == WORKERS and entry.action == ASSIGN:

@@ -38,7 +38,7 @@ REGISTERS = """Object.fromEntries([...document.querySelectorAll('dd[data-registe
     .map(each => [each.dataset.register, Number(each.textContent)]))"""
 
 FRAMES = 600
-"""Of 3,600 looks in HOUR, those that are laid out."""
+"""Looks that are laid out, among the 3,600 in HOUR."""
 HOUR = """async shown => {
     const {show} = await import('/page.js');
     for (let second = 0; second < 3600; second++) {
@@ -155,7 +155,7 @@ def test_a_cluster_beyond_its_objective_and_one_outlier(browser: Tab) -> None:
 
 
 def test_hostile_names_are_text(browser: Tab, stands: Kept) -> None:
-    """Of a cluster, which the API would refuse, and of one that it has refused, in the audit log."""
+    """A cluster has one that the API would refuse; the audit log has one that it refused."""
     with pytest.raises(BadInput, match="is not a name"):
         stands.client.call("CreateCluster", name=HOSTILE)
     look = _look(1, 1)
@@ -176,7 +176,7 @@ def test_hostile_names_are_text(browser: Tab, stands: Kept) -> None:
 
 
 def test_a_killed_twin_shows_within_three_seconds(stands: Kept, browser: Tab) -> None:
-    """And what the daemon then does about it."""
+    """The daemon starts it again, which shows as well."""
     browser.open(f"http://{stands.page}/", 1280)
     await_(browser, "document.querySelector('#state').className === 'ready'")
     [process] = [each["pid"] for each in status(stands.store)["processes"]]
@@ -326,7 +326,7 @@ class _Fixed:
 
 
 def _look(clusters: int, workers: int) -> Look:
-    """Of a deployment with so many clusters of so many workers each."""
+    """Return a look at a deployment of ``clusters`` with ``workers`` each."""
     bed = testbeds.load(testbeds.locate("nine-clusters"))
     made: list[Cluster] = []
     for number in range(clusters):

@@ -42,7 +42,7 @@ print(json.dumps(found))
 
 @pytest.fixture
 def elsewhere() -> Iterator[str]:
-    """A network namespace from which this one is reached at 10.213.7.1."""
+    """Provide a network namespace from which this one is reached at 10.213.7.1."""
     if reason := interfaces.why_not():
         pytest.skip(f"needs network namespaces: {reason}")
     name = f"olaf-st{os.getpid()}"

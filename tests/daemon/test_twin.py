@@ -36,7 +36,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 
 @pytest.fixture
 def client(twin: Kept) -> Client:
-    """A client of a daemon that owns a twin."""
+    """Provide a client of a daemon that owns a twin."""
     return twin.client
 
 

@@ -68,7 +68,7 @@ class Lab:
         self.hosts[2 + worker].send(frame(WORKERS[worker], to, payload, tos))
 
     def heard(self, port: int, answers: bool = False) -> bytes:
-        """The next datagram's payload: of answers to control messages, or of all else."""
+        """Return the next datagram's payload: of answers to control messages, or of all else."""
         kept = self.kept.setdefault((port, answers), [])
         while not kept:
             got = self.hosts[port].receive(DEADLINE)

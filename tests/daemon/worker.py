@@ -42,7 +42,7 @@ class Worker:
         self._out.send(frame)
 
     def message(self, layout: Layout, action: Action, **values: int | str) -> bytes:
-        """A control message, signed; its nonce is the next one unless given."""
+        """Return a control message, signed; its nonce is the next one unless given."""
         fields: Values = {"action": action, "nonce": next(_nonces)}
         for name, value in values.items():
             fields[name] = (
@@ -61,7 +61,7 @@ class Worker:
         return got
 
     def answer(self) -> Values:
-        """The next answer, whose MAC is checked unless it is a refusal without one."""
+        """Return the next answer, whose MAC is checked unless it is a refusal without one."""
         got = self.receive()
         packet = Ether(got)
         assert (packet[IP].src, packet[IP].dst, packet[UDP].dport) == ("10.0.0.254", self.ip, 41000)

@@ -13,7 +13,7 @@ def shipped(bed: str) -> str:
 
 
 def over_machines(text: str, target: str, machines: int, *changes: tuple[str, str]) -> str:
-    """A testbed for the twin with ``changes``, on machines of the lab."""
+    """Return a testbed for the twin with ``changes``, on machines of the lab."""
     listed = "".join(f"  - {{name: m{n}, address: 10.97.0.{n + 1}:{PORT}}}\n" for n in range(1, machines + 1))
     for old, new in (("target: twin\n", f"target: {target}\nmachines:\n{listed}"), *changes):
         assert text.count(old) == 1, old
@@ -48,7 +48,7 @@ _ABOVE = """\
 
 
 def multi_hop(target: str) -> str:
-    """An engine on each of four machines: one more above the three."""
+    """Return an engine on each of four machines: one more above the three."""
     return over_machines(
         shipped("multi-hop"), target, 4,
         *((f"  - name: sw{n}\n", f"  - name: sw{n}\n    machine: m{n}\n") for n in (1, 2, 3)),
@@ -62,7 +62,8 @@ def multi_hop(target: str) -> str:
 
 
 def deployed_without(made: Lab, bed: str, machine: str) -> str:
-    """What a deploy says that fails because a machine's agent is killed when it is to start engines."""
+    """Return what a deploy says that fails because a machine's agent is killed when it is to start
+    engines."""
     with made.begun("-m", "olafctl", "deploy", bed) as deploying:
         assert deploying.stderr is not None
         said = ""

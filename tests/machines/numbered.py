@@ -61,7 +61,7 @@ def _answer(port: HostPort, server: Host, worker: Host) -> None:
 
 
 def _numbered(worker: Host, server: Host, number: int) -> bytes:
-    """An update and a frame that is none of Olaf's, in turn."""
+    """Return an update and a frame that is none of Olaf's, in turn."""
     if number % 2:
         return _plain(worker, server, number)
     gradient = np.ones(_VALUES, np.float32)

@@ -53,7 +53,7 @@ def certificate_of(key: Any) -> bytes:
 
 
 def files(folder: Path, case: str) -> Tls:
-    """The files of a case: a kind of key, or what was done to good ones."""
+    """Return the files of a case: a kind of key, or what was done to good ones."""
     key = KEYS.get(case, KEYS["p256"])()
     tls = Tls(folder / "server.pem", folder / "server.key", folder / "ca.pem")
     locked = BestAvailableEncryption(b"secret")

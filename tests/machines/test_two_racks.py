@@ -26,7 +26,7 @@ def bed(racks: Lab) -> str:
 
 @pytest.fixture
 def running(racks: Lab) -> Lab:
-    """The machines with the testbed deployed, whatever the tests before left."""
+    """Provide the machines with the testbed deployed, whatever the tests before left."""
     racks.olafctl("deploy", bed(racks))
     return racks
 

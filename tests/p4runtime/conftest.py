@@ -38,7 +38,7 @@ def agent(plane: MemoryPlane) -> Iterator[Agent]:
 
 @pytest.fixture
 def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
-    """A primary whose pipeline runs."""
+    """Provide a primary whose pipeline runs."""
     with Session.connect(agent.address, 1, election_id=10) as session:
         session.push(p4info, b"program", cookie=99)
         yield session
@@ -46,14 +46,14 @@ def session(agent: Agent, p4info: P4Info) -> Iterator[Session]:
 
 @pytest.fixture
 def controller(agent: Agent) -> Iterator[Controller]:
-    """A bare connection that has not arbitrated."""
+    """Provide a bare connection that has not arbitrated."""
     with Controller(agent.address) as controller:
         yield controller
 
 
 @pytest.fixture
 def primary(controller: Controller, p4info: P4Info) -> Controller:
-    """The primary of a device whose pipeline runs."""
+    """Provide the primary of a device whose pipeline runs."""
     assert controller.arbitrate(10).status.code == 0
     assert controller.set_pipeline("VERIFY_AND_COMMIT", p4info, cookie=99) == "OK"
     return controller

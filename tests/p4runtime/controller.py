@@ -55,7 +55,8 @@ class Controller:
         return self.next("arbitration")
 
     def next(self, kind: str) -> Any:
-        """The next message of the stream, which must be of ``kind``; "end" is the stream's status name."""
+        """Return the next message of the stream, which must be of ``kind``; "end" is the stream's status
+        name."""
         got, message = self._responses.get(timeout=SECONDS)
         assert got == kind, (got, message)
         return message
@@ -70,7 +71,7 @@ class Controller:
         self._requests.put(None)
 
     def write(self, *updates: Any, atomicity: int = 0) -> list[str]:
-        """The code of each update, or of the whole call as one string."""
+        """Return the code of each update, or of the whole call as one string."""
         request = p4runtime_pb2.WriteRequest(device_id=self.device_id, updates=updates, atomicity=atomicity)
         request.role = self.role
         if self.election_id is not None:
@@ -123,7 +124,7 @@ class Controller:
 
 
 def codes(error: Any) -> list[str]:
-    """The code of each element of a failed batch; of a call that failed as a whole, its one code."""
+    """Return the code of each element of a failed batch; of a call that failed as a whole, its one code."""
     for name, value in error.trailing_metadata() or ():
         if name == "grpc-status-details-bin":
             status = status_pb2.Status.FromString(value)
@@ -141,12 +142,12 @@ def codes(error: Any) -> list[str]:
 
 
 def entity(text: str) -> Any:
-    """A p4.v1.Entity from its text form."""
+    """Return a p4.v1.Entity from its text form."""
     return text_format.Parse(text, p4runtime_pb2.Entity())
 
 
 def update(change: str, text: str) -> Any:
-    """A p4.v1.Update from its type's name and its entity's text form."""
+    """Return a p4.v1.Update from its type's name and its entity's text form."""
     return p4runtime_pb2.Update(type=p4runtime_pb2.Update.Type.Value(change), entity=entity(text))
 
 

@@ -9,6 +9,6 @@ from olafswitch.p4runtime.program import Program
 
 
 def in_verilog() -> SimulatedSwitch:
-    """The program in Verilator, its tables as it declares them."""
+    """Return the program in Verilator, its tables as it declares them."""
     text = preprocess(Path(__file__).with_name("program.p4"), (), {"HARDWARE": "1"})
     return SimulatedSwitch.of_text(text, Program(p4info_of(text, "program.p4")), quick=True)

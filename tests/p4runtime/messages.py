@@ -47,7 +47,7 @@ _IDS = (0x02000001, 0x02000003, 0x02000005, 0x01000001, 0x11000001, 0x12000001)
 
 
 def write_request(rng: random.Random, election_id: int) -> bytes:
-    """A WriteRequest of a few updates, some of them changed at random."""
+    """Return a WriteRequest of a few updates, some of them changed at random."""
     request = p4runtime_pb2.WriteRequest(device_id=1)
     request.election_id.low = election_id
     for _ in range(rng.randint(1, 4)):
@@ -88,7 +88,7 @@ def stream_request(rng: random.Random) -> bytes:
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """The bytes of a message with a few of them changed, lost or added."""
+    """Return the bytes of a message with a few of them changed, lost or added."""
     broken = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(broken) + 1)

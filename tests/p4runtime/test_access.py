@@ -122,7 +122,8 @@ def test_addresses_that_are_refused(address: str, word: str) -> None:
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with .crt and .key of an authority (ca), its server and client, and a stranger (other)."""
+    """Provide a folder with .crt and .key of an authority (ca), its server and client, and a stranger
+    (other)."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not on PATH")
     folder = tmp_path_factory.mktemp("keys")

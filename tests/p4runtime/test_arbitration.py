@@ -21,7 +21,7 @@ OK, TAKEN, NO_PRIMARY = code_pb2.OK, code_pb2.ALREADY_EXISTS, code_pb2.NOT_FOUND
 
 
 def _asked(text: str) -> Any:
-    """A request to arbitrate, from its text form."""
+    """Return a request to arbitrate, from its text form."""
     return text_format.Parse(f"arbitration {{ {text} }}", p4runtime_pb2.StreamMessageRequest())
 
 

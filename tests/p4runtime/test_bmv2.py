@@ -36,7 +36,7 @@ WORKER = TableEntry("workers", {"worker_addr": 0x0A000001}, "assign", ASSIGNED |
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with NAME.json and NAME.p4info.txtpb for both programs."""
+    """Provide a folder with NAME.json and NAME.p4info.txtpb for both programs."""
     folder = tmp_path_factory.mktemp("bmv2")
     for name in ("vnp4_1", "vnp4_2"):
         info = folder / f"{name}.p4info.txtpb"

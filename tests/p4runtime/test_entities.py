@@ -79,7 +79,7 @@ def test_members_and_groups(primary: Controller, plane: MemoryPlane) -> None:
 
 
 def _wrong(text: str, code: str = INVALID, change: str = "INSERT") -> tuple[str, str, str]:
-    """An update that is refused with ``code``."""
+    """Return an update that is refused with ``code``."""
     return change, text, code
 
 

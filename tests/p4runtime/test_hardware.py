@@ -130,7 +130,7 @@ def test_the_default_actions_of_tables_change(session: Session, switch: Simulate
 
 
 def test_a_range_that_has_no_room_leaves_nothing_behind(session: Session, switch: SimulatedSwitch) -> None:
-    """Of 64 places 60 are taken; the range needs 30."""
+    """The table has 64 places, 60 of them taken; the range needs 30."""
     session.insert(*(_ranged(port, port, port) for port in range(0x4000, 0x4000 + 60)))
     with pytest.raises(WriteFailed) as caught:
         session.insert(_ranged(1, 0xFFFE, 7))

@@ -175,7 +175,7 @@ def test_reconcile_refuses_a_program_without_room_for_the_state(
 
 
 def _begun(primary: Controller, plane: MemoryPlane, p4info: P4Info) -> Future[str]:
-    """A pipeline that the device builds until ``may_build`` is set; then its outcome."""
+    """Return a pipeline that the device builds until ``may_build`` is set; then its outcome."""
     plane.building.clear()
     plane.may_build.clear()
     build = ThreadPoolExecutor(1).submit(primary.set_pipeline, "VERIFY_AND_COMMIT", p4info)

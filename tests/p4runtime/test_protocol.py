@@ -18,7 +18,7 @@ STRUCT, MEMBERS, DATA, REGISTER_ENTRY, ENTITY, UPDATES = 5, 1, 3, 11, 2, 4
 
 
 def head(number: int, size: int) -> bytes:
-    """What stands before a nested message of ``size`` bytes."""
+    """Return what stands before a nested message of ``size`` bytes."""
     length = bytearray()
     while size >= 0x80:
         length.append(size & 0x7F | 0x80)
@@ -27,12 +27,12 @@ def head(number: int, size: int) -> bytes:
 
 
 def field(number: int, value: bytes) -> bytes:
-    """A nested message's bytes in the one around it."""
+    """Return a nested message's bytes in the one around it."""
     return head(number, len(value)) + value
 
 
 def nested(depth: int) -> bytes:
-    """A P4Data of ``depth`` structs in each other."""
+    """Return a P4Data of ``depth`` structs in each other."""
     heads: list[bytes] = []
     size = 0
     for number in (MEMBERS, STRUCT) * depth:
@@ -42,7 +42,7 @@ def nested(depth: int) -> bytes:
 
 
 def write_of(data: bytes) -> bytes:
-    """A WriteRequest of the primary of device 1, which writes a register."""
+    """Return a WriteRequest of the primary of device 1, which writes a register."""
     entity = field(REGISTER_ENTRY, b"\x08\x01" + field(DATA, data))
     return b"\x08\x01" + b"\x1a\x02\x10\x0a" + field(UPDATES, b"\x08\x02" + field(ENTITY, entity))
 

@@ -53,7 +53,7 @@ class Calls:
         self.owned = owned
 
     def answer(self, call: str, request: Any) -> Any:
-        """The answer of one call. Raises OlafError."""
+        """Return the answer of one call. Raises OlafError."""
         return _ANSWERS[call](self, request)
 
     def watch(self, request: Any, alive: Callable[[], bool]) -> Iterator[Any]:
@@ -67,7 +67,7 @@ class Calls:
                 yield from convert.event_messages(event)
 
     def controller(self, deployment: str) -> Controller:
-        """The controller of one deployment. Raises BadInput."""
+        """Return the controller of one deployment. Raises BadInput."""
         return self._chosen(deployment).controller
 
     def _chosen(self, deployment: str) -> Owned:
@@ -82,7 +82,7 @@ class Calls:
         return self.owned[deployment]
 
     def _done(self, request: Any, ask: Callable[[Operations], Operation]) -> Row:
-        """The answer of one operation. Raises OlafError."""
+        """Return the answer of one operation. Raises OlafError."""
         owned = self._chosen(request.deployment)
         answer = owned.admission.submit(ask(owned.operations))
         with suppress(TookTooLong):

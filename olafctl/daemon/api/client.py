@@ -27,12 +27,12 @@ CERTIFICATES = trouble.CERTIFICATES
 
 
 def default_address() -> str:
-    """Where a daemon of this user listens by default."""
+    """Return where a daemon of this user listens by default."""
     return os.environ.get(ADDRESS) or addresses.of_socket(paths.state() / ".daemon" / "olaf.sock")
 
 
 def listens() -> bool:
-    """Whether a daemon seems to be at the address of this user's."""
+    """Return whether a daemon seems to be at the address of this user's."""
     path = addresses.socket_of(default_address())
     return path is not None and path.exists()
 
@@ -81,7 +81,8 @@ class Client:
             self._folder = None
 
     def call(self, name: str, /, **fields: Any) -> Any:
-        """The answer of one call, whose request has these fields; None leaves one out. Raises OlafError."""
+        """Return the answer of one call, whose request has these fields; None leaves one out. Raises
+        OlafError."""
         request = request_of(name, fields)
         call = self._channel.unary_unary(f"/{SERVICE}/{name}")
         try:
@@ -132,7 +133,7 @@ class Client:
 
 
 def request_of(name: str, fields: dict[str, Any]) -> Any:
-    """A call's request with these fields; None leaves one out. Raises BadInput."""
+    """Return a call's request with these fields; None leaves one out. Raises BadInput."""
     given = {field: value for field, value in fields.items() if value is not None}
     try:
         return CALLS[name].request(**given)

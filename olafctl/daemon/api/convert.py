@@ -18,11 +18,11 @@ _ENGINES_OWN = "engine_mode"
 _LONGEST_AGE = 366 * 24 * 3600 * 10**9
 """ns: an average age beyond a year is an error of who reports it."""
 _MOST_BINS = 66
-"""Of staleness, in powers of two: 64 bits, 0, and beyond."""
+"""The most bins of staleness, in powers of two: 64 bits, 0, and beyond."""
 
 
 def cluster_message(row: Row) -> Any:
-    """A cluster as :meth:`Cluster.shown` shows it."""
+    """Return a cluster as :meth:`Cluster.shown` shows it."""
     fields = {**row, "mode": _number(olaf_pb2.Mode, row["mode"] or _ENGINES_OWN)}
     if fields["reward_threshold"] == "off":
         fields |= {"reward_threshold": None, "reward_off": True}
@@ -30,12 +30,12 @@ def cluster_message(row: Row) -> Any:
 
 
 def worker_message(row: Row) -> Any:
-    """A member's row."""
+    """Return a member's row."""
     return olaf_pb2.Worker(**{**row, "kind": _number(olaf_pb2.Kind, row["kind"])})
 
 
 def event_messages(event: Event) -> list[Any]:
-    """The events for one row's change; none for rows that only the daemon uses."""
+    """Return the events for one row's change; none for rows that only the daemon uses."""
     prefix, _, name = event.key.partition("/")
     token = str(event.revision)
     if prefix == "cluster":
@@ -48,7 +48,7 @@ def event_messages(event: Event) -> list[Any]:
 
 
 def status_message(status: Status) -> Any:
-    """A deployment's status."""
+    """Return a deployment's status."""
     return olaf_pb2.Deployment(
         name=status.name,
         ready=status.ready,
@@ -76,7 +76,7 @@ def queues_message(
 
 
 def cluster_wish(request: Any) -> Cluster:
-    """What a CreateClusterRequest asks for."""
+    """Return what a CreateClusterRequest asks for."""
     return Cluster(
         name=request.name,
         values=request.values,
@@ -92,7 +92,7 @@ def cluster_wish(request: Any) -> Cluster:
 
 
 def member_wish(request: Any, udp_port: int) -> MemberWish:
-    """The wish of a JoinRequest, with ``udp_port`` when it names none. Raises BadInput."""
+    """Return the wish of a JoinRequest, with ``udp_port`` when it names none. Raises BadInput."""
     return MemberWish(
         cluster=request.cluster,
         ip=_address(request.ip),
@@ -125,7 +125,7 @@ def check_reports(request: Any) -> None:
 
 
 def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
-    """The clusters of a deployment's status, with their members."""
+    """Return the clusters of a deployment's status, with their members."""
     workers: dict[str, list[Member]] = {}
     for message in deployment.workers:
         row = {**_fields(message), "kind": _name(olaf_pb2.Kind, message.kind)}
@@ -143,7 +143,7 @@ def clusters_of(deployment: Any) -> tuple[Cluster, ...]:
 
 
 def _fields(message: Any) -> Row:
-    """A message's fields by name; None for an optional one that is absent."""
+    """Return a message's fields by name; None for an optional one that is absent."""
     fields = message.DESCRIPTOR.fields
     return {
         field.name: None
@@ -154,14 +154,14 @@ def _fields(message: Any) -> Row:
 
 
 def mode_of(request: Any) -> Mode:
-    """The mode that a request names. Raises BadInput."""
+    """Return the mode that a request names. Raises BadInput."""
     if not request.mode:
         raise BadInput(Problem("is missing", "mode", f"give one of {WORDS}"))
     return Mode(_name(olaf_pb2.Mode, request.mode))
 
 
 def reward_of(request: Any) -> Reward | None:
-    """The reward rule that a SetRewardRequest asks for."""
+    """Return the reward rule that a SetRewardRequest asks for."""
     if request.engines_own:
         return None
     threshold: float | None = _optional(request, "reward_threshold")
@@ -169,19 +169,19 @@ def reward_of(request: Any) -> Reward | None:
 
 
 def bound_of(request: Any) -> int | None:
-    """The bound of a SetStalenessRequest; None for off."""
+    """Return the bound of a SetStalenessRequest; None for off."""
     bound: int | None = _optional(request, "staleness_bound")
     return bound
 
 
 def segment_of(request: Any) -> int | None:
-    """The segment of a request; None for all."""
+    """Return the segment of a request; None for all."""
     segment: int | None = _optional(request, "segment")
     return segment
 
 
 def revision_of(request: Any) -> int | None:
-    """The revision that a WatchRequest goes on from; None for the present one. Raises BadInput."""
+    """Return the revision that a WatchRequest goes on from; None for the present one. Raises BadInput."""
     token = request.resume_token
     if token and not (token.isascii() and token.isdigit() and len(token) < 19):
         raise BadInput(Problem(f"{token[:40]!r} is not a resume token", remedy="take one from a status"))

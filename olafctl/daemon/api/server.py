@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 def unready(owned: Mapping[str, Owned]) -> dict[str, str]:
-    """The problems of deployments, by name; a follower that keeps up has none."""
+    """Return the problems of deployments, by name; a follower that keeps up has none."""
     found = {}
     for name, each in list(owned.items()):
         status = each.controller.status(summary=True)
@@ -114,7 +114,8 @@ class Server:
         self._listener.close()
 
     def _handler(self, name: str) -> Any:
-        """How gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like others."""
+        """Return how gRPC calls ``name``; messages are parsed here, so that damaged ones are refused like
+        others."""
         kind = CALLS[name].request
 
         def parsed(data: bytes, context: Any) -> Any:

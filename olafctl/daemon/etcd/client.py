@@ -57,7 +57,8 @@ class Etcd:
         return self._call("KV/Txn", request, etcd_pb2.TxnResponse, repeats=reads)
 
     def grant(self, seconds: int) -> tuple[int, int]:
-        """A new lease: its id, and its seconds, which may be more than was requested. Raises OlafError."""
+        """Return a new lease: its id, and its seconds, which may be more than was requested. Raises
+        OlafError."""
         request = etcd_pb2.LeaseGrantRequest(TTL=seconds)
         answer = self._call("Lease/LeaseGrant", request, etcd_pb2.LeaseGrantResponse)
         return int(answer.ID), int(answer.TTL)

@@ -142,7 +142,7 @@ class EtcdLeadership:
         _log.warning("%s: leads, term %d", self._deployment, self._term)
 
     def _address_in(self, value: bytes) -> str:
-        """The address that the key holds. Raises OlafError when a leader cannot have written that."""
+        """Return the address that the key holds. Raises OlafError when a leader cannot have written that."""
         try:
             return str(json.loads(value)["address"])
         except (ValueError, TypeError, KeyError):

@@ -21,19 +21,19 @@ def delete(key: bytes, end: bytes = b"") -> Any:
 
 
 def created_at(key: bytes, revision: int) -> Any:
-    """The condition that a key was made at ``revision``; 0: that there is none."""
+    """Return the condition that a key was made at ``revision``; 0: that there is none."""
     return etcd_pb2.Compare(target=etcd_pb2.Compare.CREATE, key=key, create_revision=revision)
 
 
 def holds(key: bytes, value: bytes | None) -> Any:
-    """The condition that a key has this value; None: that there is none."""
+    """Return the condition that a key has this value; None: that there is none."""
     if value is None:
         return etcd_pb2.Compare(target=etcd_pb2.Compare.VERSION, key=key, version=0)
     return etcd_pb2.Compare(target=etcd_pb2.Compare.VALUE, key=key, value=value)
 
 
 def after(prefix: bytes) -> bytes:
-    """The end of the range of all keys that begin with ``prefix``."""
+    """Return the end of the range of all keys that begin with ``prefix``."""
     return prefix[:-1] + bytes([prefix[-1] + 1])
 
 

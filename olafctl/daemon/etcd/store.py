@@ -28,12 +28,12 @@ _log = logging.getLogger(__name__)
 
 
 def prefix(deployment: str) -> bytes:
-    """The prefix of a deployment's keys."""
+    """Return the prefix of a deployment's keys."""
     return f"/olaf/{deployment}/".encode()
 
 
 def leader_key(deployment: str) -> bytes:
-    """The key that its leader holds."""
+    """Return the key that its leader holds."""
     return prefix(deployment) + b"leader"
 
 
@@ -154,7 +154,7 @@ class EtcdStore:
     def _logged(
         self, since: int, newest: int, at: int, limit: int = 0
     ) -> list[tuple[int, dict[str, Row | None]]]:
-        """The changes after revision ``since``, as etcd's revision ``at`` has them."""
+        """Return the changes after revision ``since``, as etcd's revision ``at`` has them."""
         if since >= newest:
             return []
         first, end = self._key(f"log/{since + 1:016}"), self._key(f"log/{newest + 1:016}")
@@ -221,7 +221,7 @@ def _number(answer: Any, number: int) -> int:
 
 
 def _document(pair: Any) -> Any:
-    """A key's value. Raises OlafError."""
+    """Return a key's value. Raises OlafError."""
     try:
         return json.loads(pair.value)
     except ValueError:

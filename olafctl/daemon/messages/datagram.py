@@ -47,13 +47,13 @@ class Message:
         return name.decode("utf-8", "replace")
 
     def is_authentic(self, key: str) -> bool:
-        """Whether it was made with ``key`` (hexadecimal)."""
+        """Return whether it was made with ``key`` (hexadecimal)."""
         given = self.values["mac"].to_bytes(MAC_BYTES, "big")
         return hmac.compare_digest(given, mac(self.signed, key, self.sender.ip, self.sender.port))
 
 
 def parse(front_port: int, frame: bytes) -> Message:
-    """The message in a frame that came in by a front port. Raises NotUnderstood."""
+    """Return the message in a frame that came in by a front port. Raises NotUnderstood."""
     try:
         datagram = Datagram.decode(frame)
     except ValueError as error:
@@ -71,6 +71,6 @@ def parse(front_port: int, frame: bytes) -> Message:
 
 
 def build(action: Action, values: Values, key: str, to: Sender, tos: int) -> bytes:
-    """The frame that carries a message to ``to``, from where that one sent to."""
+    """Return the frame that carries a message to ``to``, from where that one sent to."""
     body = signed(_LAYOUTS[action], {"action": action, **values}, key, to.ip, to.port)
     return Datagram(to.own, to, body, tos).encode()

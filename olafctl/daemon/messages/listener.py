@@ -102,7 +102,7 @@ class Listener:
         """Nonce of the newest report by cluster and publisher."""
         self._clock = clock
         self._asked: OrderedDict[tuple[str, int, int], dict[str, float]] = OrderedDict()
-        """By cluster, segment and round: the members that asked for help, and when each last did."""
+        """For each cluster, segment and round, the members that asked for help, and when each last did."""
         self._counting = threading.Lock()
         self._ended = threading.Event()
         name = f"messages {testbed.name}"
@@ -181,7 +181,7 @@ class Listener:
         self._summary.add(port, why)
 
     def _known(self, message: Message) -> tuple[Cluster, Member | None]:
-        """The cluster of a message, and the member at its source address. Raises Refused."""
+        """Return the cluster of a message, and the member at its source address. Raises Refused."""
 
         def find(membership: Membership) -> tuple[Cluster, Member | None]:
             member = membership.at(message.sender.ip)
@@ -300,7 +300,7 @@ class Listener:
             raise Refused(outcome, "was refused before")
 
     def _operation(self, message: Message, cluster: Cluster, member: Member | None) -> Operation:
-        """The change that a message asks for. Raises Refused."""
+        """Return the change that a message asks for. Raises Refused."""
         values, name = message.values, cluster.name
         if message.action is Action.JOIN:
             return self._join(message, cluster)

@@ -1,4 +1,4 @@
-"""Which control messages are new: each source's nonces grow.
+"""Tells new control messages from replayed ones: each source's nonces grow.
 
 A message's MAC covers the address it came from, so a nonce is of no use at another one. The newest nonce of
 each source is stored, with why its message was refused, so that a replay is refused after a restart too. Of
@@ -31,7 +31,7 @@ class Freshness(Enum):
 
 
 def key(cluster: str, source: IPv4Address) -> str:
-    """The row that keeps a source's newest nonce."""
+    """Return the row that keeps a source's newest nonce."""
     return f"nonce/{cluster}/{source}"
 
 
@@ -45,7 +45,7 @@ class Nonces:
         """The newest nonce of each source heard since the start."""
 
     def judge(self, cluster: str, source: IPv4Address, nonce: int) -> Freshness:
-        """Whether an authentic message is new. One that is not NEW leaves nothing behind."""
+        """Return whether an authentic message is new. One that is not NEW leaves nothing behind."""
         if nonce > time.time_ns() + CLOCKS_DIFFER:
             return Freshness.AHEAD
         last = self._last_of(cluster, source)
@@ -61,7 +61,7 @@ class Nonces:
             self._last.popitem(last=False)
 
     def outcome(self, cluster: str, source: IPv4Address) -> Reason:
-        """What was answered to the message whose nonce is stored."""
+        """Return what was answered to the message whose nonce is stored."""
         row = self._row(cluster, source)
         return Reason(row.get("reason", Reason.OK)) if row else Reason.OK
 

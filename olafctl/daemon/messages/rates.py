@@ -23,7 +23,7 @@ class Rates:
         self._lock = threading.Lock()
 
     def allows(self, source: Hashable) -> bool:
-        """Whether ``source`` may send one now; counts it if so."""
+        """Return whether ``source`` may send one now; counts it if so."""
         with self._lock:
             now = self._clock()
             left, since = self._buckets.pop(source, (self._burst, now))

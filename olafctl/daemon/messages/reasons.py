@@ -15,7 +15,7 @@ class Refused(BadInput):
 
 
 def reason_of(error: OlafError) -> Reason:
-    """The reason that an answer gives for an error."""
+    """Return the reason that an answer gives for an error."""
     match error:
         case Refused():
             return error.reason

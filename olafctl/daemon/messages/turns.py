@@ -25,7 +25,8 @@ class Turns:
             return True
 
     def take(self, timeout: float) -> tuple[int, bytes] | None:
-        """The port whose turn it is and its first message; None when ``timeout`` seconds bring none."""
+        """Return the port whose turn it is and its first message; None when ``timeout`` seconds bring
+        none."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._waiting, timeout):
                 return None

@@ -53,18 +53,18 @@ class _Anchor:
 
 
 def fields_of(request: Any) -> dict[str, Any]:
-    """A call's request as the log has it, without a key."""
+    """Return a call's request as the log has it, without a key."""
     fields: dict[str, Any] = MessageToDict(request, preserving_proto_field_name=True)
     return {**fields, "key": "given"} if "key" in fields else fields
 
 
 def default_path() -> Path:
-    """The log of this state folder."""
+    """Return the log of this state folder."""
     return paths.state() / ".daemon" / "audit.log"
 
 
 def anchor_of(path: Path) -> Path:
-    """The file that keeps the hashes at both ends of the log at ``path``."""
+    """Return the file that keeps the hashes at both ends of the log at ``path``."""
     name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
     return paths.state() / ".daemon" / f"audit-{name}.last"
 
@@ -142,7 +142,7 @@ class AuditLog:
             written.set_result(None)
 
     def _open(self) -> FileIO:
-        """The file by that name: a new one once it was rotated away, in which the chain goes on.
+        """Return the file by that name: a new one once it was rotated away, in which the chain goes on.
 
         Raises OSError; the next call begins with opening it.
         """
@@ -219,7 +219,8 @@ class AuditLog:
 
 
 def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
-    """The lines of a log, checked; ``previous`` is the hash that its first line must carry, empty for any.
+    """Yield the lines of a log, checked; ``previous`` is the hash that its first line must carry, empty for
+    any.
 
     Raises OlafError at a line that does not follow from the one before it, and where the first or the last
     lines of a log are missing.
@@ -254,7 +255,7 @@ def read(path: Path, previous: str = "") -> Iterator[dict[str, Any]]:
 
 
 def tail(path: Path, lines: int) -> list[dict[str, Any]]:
-    """The last lines of a log, unchecked, the newest first; none where it cannot be read."""
+    """Return the last lines of a log, unchecked, the newest first; none where it cannot be read."""
     found: list[dict[str, Any]] = []
     with suppress(OSError), path.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - lines * _LONG_LINE, 0))
@@ -280,7 +281,7 @@ def _hashes(path: Path) -> Iterator[str]:
 
 
 def _kept(anchor: Path) -> _Anchor:
-    """What is kept; nothing when it does not exist, or a loss of power damaged it."""
+    """Return what is kept; nothing when it does not exist, or a loss of power damaged it."""
     with suppress(OSError, ValueError):
         last, first, inode = anchor.read_text().split()
         if len(last) == len(first) == len(FIRST):
@@ -289,7 +290,7 @@ def _kept(anchor: Path) -> _Anchor:
 
 
 def _carried(path: Path) -> str:
-    """What the first line of a log carries; empty where that is not a line of one."""
+    """Return what the first line of a log carries; empty where that is not a line of one."""
     with suppress(OSError, ValueError, KeyError, TypeError), path.open("rb") as lines:
         return str(json.loads(lines.readline())["previous"])
     return ""

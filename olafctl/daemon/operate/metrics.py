@@ -86,11 +86,11 @@ class Metrics:
         self._strangers.inc()
 
     def exposition(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """Return all of it, as Prometheus reads it."""
         return bytes(generate_latest(self._registry))
 
     def collect(self) -> Iterator[Metric]:
-        """The current values. Called by the registry."""
+        """Yield the current values. Called by the registry."""
         made: dict[str, Any] = {
             name: kind(f"olaf_{name}", meaning, labels=["deployment", *labels.split()])
             for name, kind, labels, meaning in _FAMILIES

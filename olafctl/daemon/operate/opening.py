@@ -36,7 +36,7 @@ def reading(deployment: str, endpoints: str | None, certificates: Path | None) -
 
 
 def kept_in(deployed: Store, endpoints: str, certificates: Path | None) -> Kept:
-    """A deployment's membership as an etcd has it. Raises OlafError, also where it has none."""
+    """Return a deployment's membership as an etcd has it. Raises OlafError, also where it has none."""
     name = deployed.folder.name
     with reading(name, endpoints, certificates) as store:
         revision, rows = store.rows()

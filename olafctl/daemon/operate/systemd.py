@@ -32,7 +32,7 @@ def watchdog_seconds() -> float | None:
 
 
 def unit(template: str, words: Sequence[str]) -> str:
-    """The unit that starts ``olafctl`` with these words, in the folders that are used now."""
+    """Return the unit that starts ``olafctl`` with these words, in the folders that are used now."""
     arguments = [word for word in words if word != "--systemd-unit"]
     # % is systemd's own mark in a command line.
     # -P: no module is taken from the working directory, which may be anyone's.

@@ -36,7 +36,7 @@ class Heard:
 
 
 def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
-    """One deployment. Ages are in s; rates are a second's mean since ``before``."""
+    """Describe one deployment. Ages are in s; rates are a second's mean since ``before``."""
     testbed = look.testbed
     seconds = look.at - before.at if before is not None and look.at > before.at else 0.0
     earlier = before if before is not None and seconds else look
@@ -74,7 +74,7 @@ def document(look: Look, before: Look | None, heard: Heard) -> dict[str, Any]:
 
 
 def same(before: Mapping[int, Any], after: Mapping[int, Any]) -> bool:
-    """Whether the same ports were counted, by counters that have not begun again."""
+    """Return whether the same ports were counted, by counters that have not begun again."""
     return before.keys() == after.keys() and all(
         value >= before[port].get(name, 0)
         for port, counted in after.items()
@@ -133,7 +133,7 @@ def _member(member: Member, look: Look, heard: Heard) -> dict[str, Any]:
 
 
 def _bound(text: str) -> float | None:
-    """The age in s that an objective allows its own cluster; None where it is about something else."""
+    """Return the age in s that an objective allows its own cluster; None where it is about something else."""
     with suppress(BadInput):
         parsed = objective(text)
         if parsed.kind in (Kind.AVERAGE, Kind.PEAK):
@@ -149,5 +149,5 @@ def _lag(staleness: Any) -> dict[str, float] | None:
 
 
 def _rate(grown: int, seconds: float) -> float | None:
-    """A second's; None where it is not known, or the counter began again."""
+    """Return a second's; None where it is not known, or the counter began again."""
     return round(grown / seconds, 1) if seconds and grown >= 0 else None

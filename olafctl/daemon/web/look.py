@@ -43,7 +43,7 @@ class Look:
     refused: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Frames by engine and reason."""
     frames: Mapping[str, int] = field(default_factory=dict)
-    """Of each member, by its address."""
+    """Frames of each member, by its address."""
     ages: Mapping[str, int] = field(default_factory=dict)
     """ns, by cluster."""
     staleness: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Kept:
         )
 
     def _read(self) -> dict[str, Any]:
-        """What the devices have counted: all, or nothing after one is gone."""
+        """Return what the devices have counted: all, or nothing after one is gone."""
         southbound = self._owned.controller.southbound
         with suppress(OlafError):
             refused = southbound.frames_refused()

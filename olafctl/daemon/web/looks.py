@@ -52,7 +52,7 @@ class Looks:
         self._thread.join()
 
     def events(self) -> Iterator[bytes]:
-        """The stream of one page: what the charts begin with, then each look."""
+        """Yield the stream of one page: what the charts begin with, then each look."""
         with self._news:
             self._open += 1
             # What was found while no page was open may be old: the first event is of a new look.
@@ -127,7 +127,7 @@ class Looks:
 
 
 def _is_about(line: Mapping[str, Any], deployment: str, kept: int) -> bool:
-    """Whether a line of the audit log is about a deployment. A request need not name the only one."""
+    """Return whether a line of the audit log is about a deployment. A request need not name the only one."""
     request = line.get("request")
     named = request.get("deployment") if isinstance(request, dict) else None
     return bool(named == deployment or (not named and kept == 1))

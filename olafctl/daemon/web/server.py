@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         return hmac.compare_digest(found, self.token.encode())
 
     def _is_addressed(self) -> bool:
-        """Whether the request names this host by an address, or as localhost."""
+        """Return whether the request names this host by an address, or as localhost."""
         try:
             host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
             return host == "localhost" or bool(ip_address(host))

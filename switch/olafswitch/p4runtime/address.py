@@ -62,18 +62,19 @@ class Access:
 
 
 def runtime_folder() -> Path:
-    """The user's own folder for sockets: below ``$XDG_RUNTIME_DIR``, else below the user's state folder."""
+    """Return the user's own folder for sockets: below ``$XDG_RUNTIME_DIR``, else below the user's state
+    folder."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     return Path(base) / "olaf" if base else paths.state() / ".sockets"
 
 
 def of_socket(path: Path) -> str:
-    """The address of a UNIX socket."""
+    """Return the address of a UNIX socket."""
     return f"{_UNIX}{path}"
 
 
 def socket_of(address: str) -> Path | None:
-    """The path of a UNIX socket's address; None for TCP."""
+    """Return the path of a UNIX socket's address; None for TCP."""
     return Path(address.removeprefix(_UNIX)) if address.startswith(_UNIX) else None
 
 
@@ -101,7 +102,7 @@ def check(address: str, tls: Tls | None) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether HOST:PORT is this machine's own. Raises BadInput when it is not an address."""
+    """Return whether HOST:PORT is this machine's own. Raises BadInput when it is not an address."""
     host = _host_of(address)
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -154,7 +155,8 @@ def short(address: str) -> tuple[str, int | None]:
 
 
 def why_not_bound(address: str) -> str:
-    """Why nothing can listen at ``address``, in the kernel's words: gRPC keeps the reason to itself."""
+    """Return why nothing can listen at ``address``, in the kernel's words: gRPC keeps the reason to
+    itself."""
     unspoken = "the address cannot be bound"
     try:
         name, folder = short(address)

@@ -6,12 +6,12 @@ refuses the empty string and values wider than the P4Info says.
 
 
 def encode(value: int) -> bytes:
-    """The canonical binary string of an unsigned ``value``."""
+    """Return the canonical binary string of an unsigned ``value``."""
     return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
 
 
 def decode(string: bytes, bits: int) -> int:
-    """The value of a binary string for a ``bit<bits>``. Raises ValueError, saying what is wrong."""
+    """Return the value of a binary string for a ``bit<bits>``. Raises ValueError, saying what is wrong."""
     if not string:
         raise ValueError("the value is an empty byte string")
     value = int.from_bytes(string, "big")
@@ -21,13 +21,13 @@ def decode(string: bytes, bits: int) -> int:
 
 
 def encode_signed(value: int) -> bytes:
-    """The canonical binary string of an ``int<W>`` value: two's complement, shortest."""
+    """Return the canonical binary string of an ``int<W>`` value: two's complement, shortest."""
     bits = (value if value >= 0 else ~value).bit_length() + 1
     return value.to_bytes((bits + 7) // 8, "big", signed=True)
 
 
 def decode_signed(string: bytes, bits: int) -> int:
-    """The value of a binary string for an ``int<bits>``. Raises ValueError, saying what is wrong."""
+    """Return the value of a binary string for an ``int<bits>``. Raises ValueError, saying what is wrong."""
     if not string:
         raise ValueError("the value is an empty byte string")
     value = int.from_bytes(string, "big", signed=True)

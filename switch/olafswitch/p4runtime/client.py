@@ -121,7 +121,7 @@ class Client:
         self.stub.Write(request)
 
     def read_entities(self, query: Any) -> Iterator[Any]:
-        """The ``p4.v1.Entity`` messages that one such query selects. Raises grpc.RpcError."""
+        """Yield the ``p4.v1.Entity`` messages that one such query selects. Raises grpc.RpcError."""
         request = p4runtime_pb2.ReadRequest(device_id=self.device_id, entities=[query])
         for answer in self.stub.Read(request):
             yield from answer.entities
@@ -133,7 +133,8 @@ class Client:
         self._arbitrate(self._settles)
 
     def _settles(self, message: Any) -> bool:
-        """Whether ``message`` answers our election id, and does not report an earlier change of others.
+        """Return whether ``message`` answers our election id, and does not report an earlier change of
+        others.
 
         Both look alike and hold the highest election id so far (P4Runtime §5.3): it is ours when we have
         won, and above ours when we cannot win any more. Id 0 may never win, so its answer is unknown.

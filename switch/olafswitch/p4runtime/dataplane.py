@@ -179,13 +179,14 @@ class ForwardingPlane(Protocol):
         """Set the default action; None restores the program's own."""
 
     def idle_ns(self, table_id: int, key: Key, priority: int) -> int:
-        """How long ago packets last hit an entry of a table with idle timeouts (or it was inserted), in ns.
+        """Return how long ago packets last hit an entry of a table with idle timeouts (or it was inserted),
+        in ns.
 
         Raises Unsupported where the device does not know.
         """
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        """An entry's direct counter; the key may be DEFAULT_ENTRY.
+        """Return an entry's direct counter; the key may be DEFAULT_ENTRY.
 
         Raises Unsupported for the default entry where the device does not count misses.
         """
@@ -197,7 +198,7 @@ class ForwardingPlane(Protocol):
         """Set an entry's direct meter; None lets all packets be green. The key may be DEFAULT_ENTRY."""
 
     def counter(self, counter_id: int, index: int) -> CounterData:
-        """One element of an indirect counter."""
+        """Return one element of an indirect counter."""
 
     def set_counter(self, counter_id: int, index: int, data: CounterData) -> None:
         """Set one element of an indirect counter."""
@@ -206,7 +207,7 @@ class ForwardingPlane(Protocol):
         """Set one element of an indirect meter, or with None let all packets be green."""
 
     def register(self, register_id: int, index: int) -> int:
-        """One element of a register; a signed value as two's complement of its width."""
+        """Return one element of a register; a signed value as two's complement of its width."""
 
     def set_register(self, register_id: int, index: int, value: int) -> None:
         """Set one element of a register."""
@@ -246,7 +247,8 @@ class DataPlane(ForwardingPlane, Protocol):
         """
 
     def initial_entries(self, pipeline: Prepared) -> Sequence[InitialEntry]:
-        """The entries that the program itself declares, in source order; () where they are not known."""
+        """Return the entries that the program itself declares, in source order; () where they are not
+        known."""
 
     def commit(self, pipeline: Prepared) -> None:
         """Run a pipeline from now on, with the program's own entries and no others.

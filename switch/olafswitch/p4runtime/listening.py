@@ -60,6 +60,6 @@ class Listener:
 
 
 def has_token(metadata: Any, token: str) -> bool:
-    """Whether a call's metadata carries ``token``."""
+    """Return whether a call's metadata carries ``token``."""
     given: Mapping[str, Any] = dict(metadata)
     return hmac.compare_digest(str(given.get(TOKEN, "")).encode(), f"Bearer {token}".encode())

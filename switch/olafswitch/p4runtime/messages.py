@@ -36,7 +36,7 @@ def put_entity(message: Any, program: Program, entity: Entity) -> None:
 
 
 def counted_from_entity(program: Program, entity: Any) -> tuple[Entity, dp.CounterData | None]:
-    """The named entity of a ``p4.v1.Entity``, and a table entry's direct counter if it has one.
+    """Return the named entity of a ``p4.v1.Entity``, and a table entry's direct counter if it has one.
 
     Raises ValueError for what has no typed form.
     """
@@ -107,7 +107,7 @@ def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
 
 
 def _checked(field: MatchField, match: dp.Match | int) -> dp.Match:
-    """A match that is of the field's kind and fits its width."""
+    """Return a match that is of the field's kind and fits its width."""
     if field.kind is MatchKind.OPTIONAL and isinstance(match, dp.Exact):
         match = dp.Optional(match.value)
     if isinstance(match, int) or not isinstance(match, field.kind.match):
@@ -178,7 +178,8 @@ def _action(table: Table, name: str) -> Action:
 
 
 def plain_values(data: Any) -> tuple[int, ...]:
-    """The integers of a ``p4.v1.P4Data`` of bit strings, in order. Raises ValueError for other types."""
+    """Return the integers of a ``p4.v1.P4Data`` of bit strings, in order. Raises ValueError for other
+    types."""
     match data.WhichOneof("data"):
         case "bitstring":
             return (int.from_bytes(data.bitstring, "big"),)

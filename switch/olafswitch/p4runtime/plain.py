@@ -46,7 +46,7 @@ class EntryRequest:
 
 
 def entry_request(message: Any) -> EntryRequest:
-    """The plain form of a ``p4.v1.TableEntry`` message."""
+    """Return the plain form of a ``p4.v1.TableEntry`` message."""
     has_meter = message.HasField("meter_config")
     has_counter = message.HasField("counter_data")
     return EntryRequest(

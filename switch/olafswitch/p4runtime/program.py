@@ -22,7 +22,7 @@ class MatchKind(Enum):
 
     @property
     def match(self) -> type[Any]:
-        """What is matched in such a field, unless it is left out."""
+        """The value that a field matches, unless it is left out."""
         return _MATCHES[self]
 
 
@@ -99,7 +99,7 @@ class Table(Named):
 
     @cached_property
     def has_priority(self) -> bool:
-        """Whether entries are ordered by priority: the key has a ternary, range or optional field."""
+        """Return whether entries are ordered by priority: the key has a ternary, range or optional field."""
         return any(field.kind not in (MatchKind.EXACT, MatchKind.LPM) for field in self.fields)
 
 

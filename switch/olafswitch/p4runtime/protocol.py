@@ -26,7 +26,8 @@ class Malformed(Exception):
 
 
 def parse(kind: Any, data: bytes) -> Any:
-    """A message of a class from its bytes. Raises Malformed, also for one that is nested too deeply."""
+    """Return a message of a class from its bytes. Raises Malformed, also for one that is nested too
+    deeply."""
     try:
         return kind.FromString(data)
     except DecodeError as error:
@@ -34,19 +35,19 @@ def parse(kind: Any, data: bytes) -> Any:
 
 
 def uint128(number: int) -> dict[str, int]:
-    """A ``p4.v1.Uint128``'s fields."""
+    """Return a ``p4.v1.Uint128``'s fields."""
     return {"high": number >> 64, "low": number & (1 << 64) - 1}
 
 
 def number_of(message: Any) -> int:
-    """The number that a ``p4.v1.Uint128`` is."""
+    """Return the number that a ``p4.v1.Uint128`` is."""
     return int(message.high << 64 | message.low)
 
 
 def p4runtime_stub(
     channel: Any, timeout: float | None = None, metadata: Sequence[tuple[str, str]] = ()
 ) -> Any:
-    """The calls of P4Runtime over a gRPC channel, by their names, each with ``metadata``.
+    """Return the calls of P4Runtime over a gRPC channel, by their names, each with ``metadata``.
 
     Those that end have ``timeout`` seconds for it where they are not given another time.
     """
@@ -65,7 +66,7 @@ def p4runtime_stub(
 
 
 def _messages(module: str) -> Any:
-    """The message classes of a module of the package, by name."""
+    """Return the message classes of a module of the package, by name."""
     found = util.find_spec(module)
     if found is None or found.origin is None:
         raise ImportError(f"{module} is missing: install the package p4runtime", name=module)

@@ -46,16 +46,16 @@ class Reader:
         return self._program
 
     def entries(self, table: str = "") -> set[TableEntry]:
-        """The entries of one table, or of all; default actions are not among them."""
+        """Return the entries of one table, or of all; default actions are not among them."""
         query = p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table) if table else 0})
         return {entry for entry in self._typed(query) if isinstance(entry, TableEntry)}
 
     def encoded_entries(self, table: str) -> list[bytes]:
-        """The entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        """Return the entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
         return self._serialized(p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table)}))
 
     def encoded_groups(self) -> list[bytes]:
-        """The multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
+        """Return the multicast groups as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
         return self._serialized(_ALL_GROUPS)
 
     def encoded(self, entity: Entity) -> bytes:
@@ -69,11 +69,11 @@ class Reader:
         return bytes(message.SerializeToString())
 
     def decoded(self, entity: bytes) -> Entity:
-        """The entity of a ``p4.v1.Entity``. Raises OlafError for what has no name in the program."""
+        """Return the entity of a ``p4.v1.Entity``. Raises OlafError for what has no name in the program."""
         return self._named(p4runtime_pb2.Entity.FromString(entity))[0]
 
     def default_action(self, table: str) -> DefaultAction:
-        """A table's default action as it is now."""
+        """Return a table's default action as it is now."""
         wanted = {"table_id": self._table_id(table), "is_default_action": True}
         query = p4runtime_pb2.Entity(table_entry=wanted)
         found = (entry for entry in self._typed(query) if isinstance(entry, DefaultAction))
@@ -87,7 +87,7 @@ class Reader:
         return {session for session in self._typed(query) if isinstance(session, CloneSession)}
 
     def direct_counters(self, table: str) -> dict[TableEntry, CounterData]:
-        """The direct counter of each entry of a table. Raises BadInput for a table without."""
+        """Return the direct counter of each entry of a table. Raises BadInput for a table without."""
         query = p4runtime_pb2.Entity(table_entry={"table_id": self._counted_id(table), "counter_data": {}})
         return {
             entry: count or CounterData(0, 0)
@@ -96,7 +96,7 @@ class Reader:
         }
 
     def default_counter(self, table: str) -> CounterData:
-        """The direct counter of a table's default action: the packets that matched nothing.
+        """Return the direct counter of a table's default action: the packets that matched nothing.
 
         A device that does not count those answers UNIMPLEMENTED.
         """
@@ -105,14 +105,14 @@ class Reader:
         return next((count for count in counts if count is not None), CounterData(0, 0))
 
     def counter(self, name: str) -> list[CounterData]:
-        """The values of an indirect counter, by index."""
+        """Return the values of an indirect counter, by index."""
         counter_id = self._resolved(self.program.counter_named, name)
         query = p4runtime_pb2.Entity(counter_entry={"counter_id": counter_id})
         found = {e.counter_entry.index.index: counter_data(e.counter_entry.data) for e in self._read(query)}
         return [found[index] for index in sorted(found)]
 
     def register(self, name: str) -> list[int]:
-        """The values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""
+        """Return the values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""
         register_id = self._resolved(self.program.register_named, name)
         query = p4runtime_pb2.Entity(register_entry={"register_id": register_id})
         found = {

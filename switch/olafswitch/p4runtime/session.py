@@ -165,7 +165,7 @@ class Session(Reader):
         return self.is_primary == primary
 
     def api_version(self) -> str:
-        """The switch's P4Runtime version, as 1.4.1."""
+        """Return the switch's P4Runtime version, as 1.4.1."""
         ask, request = self._client.stub.Capabilities, p4runtime_pb2.CapabilitiesRequest()
         return str(self._call("asking for its version", ask, request).p4runtime_api_version)
 
@@ -197,7 +197,7 @@ class Session(Reader):
             self._program = program
 
     def cookie(self) -> int | None:
-        """The cookie of the switch's pipeline; None when it has no pipeline or no cookie."""
+        """Return the cookie of the switch's pipeline; None when it has no pipeline or no cookie."""
         request = p4runtime_pb2.GetForwardingPipelineConfigRequest(
             device_id=self.device_id,
             response_type=p4runtime_pb2.GetForwardingPipelineConfigRequest.COOKIE_ONLY,

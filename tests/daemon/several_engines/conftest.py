@@ -19,7 +19,7 @@ def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def tree(deployed: Tree) -> Iterator[Tree]:
-    """The tree, of which each test leaves what the testbed says, at every engine."""
+    """Provide the tree, of which each test leaves what the testbed says, at every engine."""
     yield deployed
     [status] = deployed.client.call("GetStatus").deployments
     for cluster in status.clusters:

@@ -73,7 +73,8 @@ class Tree:
         self.hosts[port].send(frame(source, to, payload, tos))
 
     def heard(self, port: int, *, controls: bool = False) -> bytes:
-        """The next datagram's payload at a front port: an answer to a control message, or anything else."""
+        """Return the next datagram's payload at a front port: an answer to a control message, or anything
+        else."""
         end = time.monotonic() + DEADLINE
         while time.monotonic() < end:
             got = self.hosts[port].receive(DEADLINE)
@@ -93,7 +94,7 @@ class Tree:
         return unpack(control.ACK, self.heard(port, controls=True))
 
     def join(self, cluster: str, source: Host, port: int, name: str = "") -> int:
-        """By the API; the cluster's epoch."""
+        """Create a cluster by the API and return its epoch."""
         mac, ip, udp_port = source
         self.client.call("Join", cluster=cluster, ip=ip, mac=mac, udp_port=udp_port, port=port, name=name)
         return self.epoch(cluster)

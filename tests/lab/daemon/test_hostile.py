@@ -200,7 +200,7 @@ def frame(ip: IPv4Address, payload: bytes) -> bytes:
 
 
 def answer(received: bytes | None) -> dict[str, int] | None:
-    """The answer to a control message; None when there is no frame."""
+    """Return the answer to a control message; None when there is no frame."""
     if received is None:
         return None
     return unpack(control.ACK, received[HEADERS : HEADERS + len(pack(control.ACK, {"action": Action.ACK}))])

@@ -74,7 +74,8 @@ STANDING: Mapping[str, Sequence[str]] = {
 
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with both testbeds, whose processes carry a mark; everything is destroyed at the end."""
+    """Provide a folder with both testbeds, whose processes carry a mark; everything is destroyed at the
+    end."""
     home = tmp_path_factory.mktemp("i")
     monkeypatch.setenv("OLAF_STATE", str(home / "s"))
     monkeypatch.setenv(MARK, str(home))
@@ -137,7 +138,7 @@ def left_by(command: subprocess.Popen[bytes], how: signal.Signals, after: float,
 
 
 def marked(home: Path) -> list[psutil.Process]:
-    """The processes that the commands have started."""
+    """Return the processes that the commands have started."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):

@@ -114,7 +114,7 @@ def send_and_receive(**metadata: str) -> None:
 
 
 def take_over(device: int, address: str, entry: Any) -> Any:
-    """A second controller, which may delete the entry only once it is primary."""
+    """Return a second controller, which may delete the entry only once it is primary."""
     backup = P4RuntimeClient(device, address, (0, 9))
     update = sh.p4runtime_pb2.Update(type=sh.p4runtime_pb2.Update.DELETE)
     update.entity.table_entry.CopyFrom(entry.msg())

@@ -106,7 +106,7 @@ class Arbitration:
             return role is not None and role.primary is controller and role.in_charge
 
     def primaries(self) -> list[Controller]:
-        """The controllers that notifications and packets go to: each role's primary."""
+        """Return the controllers that notifications and packets go to: each role's primary."""
         with self._state:
             return [role.primary for role in self._roles.values() if role.primary and role.in_charge]
 
@@ -170,5 +170,5 @@ class Arbitration:
 
 
 def role_name(name: str, id: int) -> str:
-    """A role by its name, or by the number that older controllers give ("#" and the number)."""
+    """Return a role by its name, or by the number that older controllers give ("#" and the number)."""
     return name or (f"#{id}" if id else "")

@@ -53,7 +53,7 @@ class ControllerStream:
             self._device.arbitration.leave(self)
 
     def messages(self) -> Iterator[bytes]:
-        """The queued messages, until the stream ends."""
+        """Yield the queued messages, until the stream ends."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._out or self._ended)
@@ -119,7 +119,7 @@ class ControllerStream:
 
 
 def _until_gone(requests: Iterator[bytes]) -> Iterator[bytes]:
-    """The peer's messages, until it ends its side or is gone."""
+    """Yield the peer's messages, until it ends its side or is gone."""
     try:
         yield from requests
     except Exception:  # gRPC has no narrower class for it

@@ -93,7 +93,8 @@ class Device:
             return outcomes
 
     def read(self, entities: Sequence[Any]) -> tuple[list[Selection], list[Outcome]]:
-        """What a batch selects, of one state of the device, and what became of each of its requests."""
+        """Return what a batch selects, of one state of the device, and what became of each of its
+        requests."""
         selections: list[Selection] = []
         outcomes: list[Outcome] = []
         budget = Budget(limits.READ_ENTITIES)
@@ -138,7 +139,7 @@ class Device:
                     self._reconcile(forwarding, pipeline)
 
     def get_pipeline(self, response_type: int) -> Any:
-        """A GetForwardingPipelineConfigResponse with the fields that the type asks for."""
+        """Return a GetForwardingPipelineConfigResponse with the fields that the type asks for."""
         response = p4runtime_pb2.GetForwardingPipelineConfigResponse()
         kinds = p4runtime_pb2.GetForwardingPipelineConfigRequest
         with self._lock:
@@ -180,7 +181,7 @@ class Device:
         return forwarding
 
     def _build(self, request: Any) -> tuple[Forwarding, Any]:
-        """The pipeline of a request, and its forwarding state without the device."""
+        """Return the pipeline of a request, and its forwarding state without the device."""
         if not request.HasField("config") or not request.config.HasField("p4info"):
             raise invalid("the pipeline's P4Info is missing")
         try:
@@ -285,7 +286,7 @@ def _election_id(request: Any) -> int | None:
 
 
 def _undo_all(atomicity: int, updates: int) -> bool:
-    """Whether one refused update undoes its whole batch. Raises Refusal."""
+    """Return whether one refused update undoes its whole batch. Raises Refusal."""
     match atomicity:
         case _Write.CONTINUE_ON_ERROR:
             return False

@@ -18,7 +18,7 @@ Encode = Callable[[], bytes]
 
 
 def entities(encoded: Iterable[bytes]) -> Any:
-    """The ``p4.v1.Entity`` messages of encoded entities."""
+    """Return the ``p4.v1.Entity`` messages of encoded entities."""
     return p4runtime_pb2.ReadResponse.FromString(b"".join(encoded)).entities
 
 
@@ -30,7 +30,7 @@ def table_entry(
     meter: MeterConfig | None = None,
     idle_ns: int | None = None,
 ) -> bytes:
-    """An entry, with what else is known of it."""
+    """Return an entry, with what else is known of it."""
     if entry.encoded is None:
         answer = p4runtime_pb2.ReadResponse()
         message = answer.entities.add().table_entry
@@ -72,7 +72,7 @@ def default_entry(
     count: CounterData | None = None,
     meter: MeterConfig | None = None,
 ) -> bytes:
-    """A table's default entry; its action is left out where it is not known."""
+    """Return a table's default entry; its action is left out where it is not known."""
     message = p4runtime_pb2.TableEntry(
         table_id=table.id,
         is_default_action=True,
@@ -88,49 +88,49 @@ def default_entry(
 
 
 def direct_counter(table: Table, holder: Entry | DefaultEntry, data: CounterData) -> bytes:
-    """A DirectCounterEntry."""
+    """Return a DirectCounterEntry."""
     return _entity(direct_counter_entry={"table_entry": _address(table, holder), "data": _counter(data)})
 
 
 def direct_meter(table: Table, holder: Entry | DefaultEntry, config: MeterConfig | None) -> bytes:
-    """A DirectMeterEntry, without its configuration if that is the default one."""
+    """Return a DirectMeterEntry, without its configuration if that is the default one."""
     return _entity(direct_meter_entry={"table_entry": _address(table, holder), **_meter("config", config)})
 
 
 def counter_entry(counter_id: int, index: int, data: CounterData) -> bytes:
-    """A CounterEntry."""
+    """Return a CounterEntry."""
     # An index that is not set at all means every index.
     entry = {"counter_id": counter_id, "index": {"index": index}, "data": _counter(data)}
     return _entity(counter_entry=entry)
 
 
 def meter_entry(meter_id: int, index: int, config: MeterConfig | None) -> bytes:
-    """A MeterEntry, without its configuration if that is the default one."""
+    """Return a MeterEntry, without its configuration if that is the default one."""
     return _entity(meter_entry={"meter_id": meter_id, "index": {"index": index}, **_meter("config", config)})
 
 
 def register_entry(types: Any, register: Array, index: int, value: int) -> bytes:
-    """A RegisterEntry; ``types`` is the P4Info's type_info. Raises Refusal."""
+    """Return a RegisterEntry; ``types`` is the P4Info's type_info. Raises Refusal."""
     data = p4data.encode_integer(types, register.type_spec, value)
     return _entity(register_entry={"register_id": register.id, "index": {"index": index}, "data": data})
 
 
 def member(program: Program, profile_id: int, member_id: int, call: ActionCall) -> bytes:
-    """An ActionProfileMember."""
+    """Return an ActionProfileMember."""
     message = p4runtime_pb2.ActionProfileMember(action_profile_id=profile_id, member_id=member_id)
     values.put_call(message.action, program.actions[call.action_id], call.params)
     return _entity(action_profile_member=message)
 
 
 def group(profile_id: int, group_id: int, max_size: int, members: Sequence[tuple[int, int]]) -> bytes:
-    """An ActionProfileGroup; ``members`` are (member id, weight)."""
+    """Return an ActionProfileGroup; ``members`` are (member id, weight)."""
     rows = [{"member_id": member_id, "weight": weight} for member_id, weight in members]
     fields = {"action_profile_id": profile_id, "group_id": group_id, "max_size": max_size, "members": rows}
     return _entity(action_profile_group=fields)
 
 
 def value_set(value_set: ValueSet, members: Sequence[Key]) -> bytes:
-    """A ValueSetEntry."""
+    """Return a ValueSetEntry."""
     message = p4runtime_pb2.ValueSetEntry(value_set_id=value_set.id)
     for key in members:
         added = message.members.add()
@@ -141,25 +141,25 @@ def value_set(value_set: ValueSet, members: Sequence[Key]) -> bytes:
 
 
 def replicas(kind: str, written: bytes) -> bytes:
-    """A MulticastGroupEntry or a CloneSessionEntry, by its field's name, as it was written."""
+    """Return a MulticastGroupEntry or a CloneSessionEntry, by its field's name, as it was written."""
     engine = p4runtime_pb2.PacketReplicationEngineEntry()
     getattr(engine, kind).ParseFromString(written)
     return _entity(packet_replication_engine_entry=engine)
 
 
 def digest(digest_id: int, config: DigestConfig) -> bytes:
-    """A DigestEntry."""
+    """Return a DigestEntry."""
     return _entity(digest_entry={"digest_id": digest_id, "config": vars(config)})
 
 
 def _entity(**kind: Any) -> bytes:
-    """A ReadResponse of one Entity."""
+    """Return a ReadResponse of one Entity."""
     encoded: bytes = p4runtime_pb2.ReadResponse(entities=[kind]).SerializeToString()
     return encoded
 
 
 def _address(table: Table, holder: Entry | DefaultEntry) -> Any:
-    """A TableEntry with what names an entry, or the default entry."""
+    """Return a TableEntry with what names an entry, or the default entry."""
     message = p4runtime_pb2.TableEntry(table_id=table.id, is_default_action=isinstance(holder, DefaultEntry))
     if isinstance(holder, Entry):
         put_key(message, table, holder)
@@ -167,7 +167,7 @@ def _address(table: Table, holder: Entry | DefaultEntry) -> Any:
 
 
 def _direct(count: CounterData | None, meter: MeterConfig | None) -> dict[str, Any]:
-    """What is read with an entry, as fields of its TableEntry."""
+    """Return what is read with an entry, as fields of its TableEntry."""
     counted = {} if count is None else {"counter_data": _counter(count)}
     return counted | _meter("meter_config", meter)
 
@@ -177,5 +177,5 @@ def _counter(data: CounterData) -> dict[str, int]:
 
 
 def _meter(field: str, config: MeterConfig | None) -> dict[str, Any]:
-    """A meter's configuration as a field; none is the default configuration."""
+    """Return a meter's configuration as a field; none is the default configuration."""
     return {field: vars(config)} if config else {}

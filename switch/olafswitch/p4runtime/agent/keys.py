@@ -28,7 +28,7 @@ class KeyReader:
         self._exact = [place for place, field in enumerate(fields) if field.kind is MatchKind.EXACT]
 
     def read(self, match: Sequence[FieldRequest]) -> tuple[Key, Identity]:
-        """The key of a request's field matches, fields that are left out matching everything."""
+        """Return the key of a request's field matches, fields that are left out matching everything."""
         key: list[Match] = [None] * len(self._fields)
         identity: list[object] = [None] * len(self._fields)
         for field_id, kind, first, second in match:
@@ -98,7 +98,7 @@ class CallReader:
         }
 
     def entry_call(self, request: CallRequest) -> ActionCall:
-        """The action of an entry, a member or a one-shot."""
+        """Return the action of an entry, a member or a one-shot."""
         call = self._call(request)
         if self._table.scopes[call.action_id] is Scope.DEFAULT_ONLY:
             raise denied(f"{self._shown(call.action_id)} may only be the default action")

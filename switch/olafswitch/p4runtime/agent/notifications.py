@@ -17,7 +17,7 @@ from olafswitch.p4runtime.protocol import p4runtime_pb2
 
 
 def packet_out_frame(fields: Sequence[Parameter], packet: Any) -> bytes:
-    """The frame of a ``p4.v1.PacketOut``, its packet_out header in front. Raises Refusal."""
+    """Return the frame of a ``p4.v1.PacketOut``, its packet_out header in front. Raises Refusal."""
     places = {parameter.id: parameter for parameter in fields}
     values: dict[int, int] = {}
     for metadata in packet.metadata:
@@ -41,7 +41,7 @@ def packet_out_frame(fields: Sequence[Parameter], packet: Any) -> bytes:
 
 
 def packet_in_message(fields: Sequence[Parameter], frame: bytes) -> bytes | None:
-    """The StreamMessageResponse of a frame with its packet_in header; None if it is cut short."""
+    """Return the StreamMessageResponse of a frame with its packet_in header; None if it is cut short."""
     size = _header_bytes(fields)
     if len(frame) < size:
         return None

@@ -9,7 +9,7 @@ from olafswitch.p4runtime.protocol import p4data_pb2
 
 
 def decode_integer(types: Any, spec: Any, data: Any) -> int:
-    """The unsigned value, as the data plane keeps it, of data of an integer or boolean type."""
+    """Return the unsigned value, as the data plane keeps it, of data of an integer or boolean type."""
     kind, bits, signed = _scalar(types, spec)
     got = data.WhichOneof("data")
     if got != kind:
@@ -24,7 +24,7 @@ def decode_integer(types: Any, spec: Any, data: Any) -> int:
 
 
 def encode_integer(types: Any, spec: Any, value: int) -> Any:
-    """The P4Data of a value as the data plane keeps it. Raises Refusal for other types."""
+    """Return the P4Data of a value as the data plane keeps it. Raises Refusal for other types."""
     kind, bits, signed = _scalar(types, spec)
     if kind == "bool":
         return p4data_pb2.P4Data(bool=bool(value))
@@ -35,7 +35,7 @@ def encode_integer(types: Any, spec: Any, value: int) -> Any:
 
 
 def encode_fields(types: Any, spec: Any, fields: Sequence[bytes]) -> Any:
-    """The P4Data of a digest: ``fields`` are its integers' canonical byte strings, depth first."""
+    """Return the P4Data of a digest: ``fields`` are its integers' canonical byte strings, depth first."""
     left = iter(fields)
     data = _encode(types, spec, left)
     if next(left, None) is not None:

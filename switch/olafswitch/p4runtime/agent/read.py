@@ -28,7 +28,7 @@ from olafswitch.p4runtime.program import Array
 
 
 def table_entries(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
-    """The entries that a TableEntry selects, with the direct resources that it asks for."""
+    """Yield the entries that a TableEntry selects, with the direct resources that it asks for."""
     request = entry_request(message)
     if request.has_last_hit and request.table_id:
         _check_idle_timeout(forwarding, request)
@@ -48,7 +48,7 @@ def table_entries(forwarding: Forwarding, message: Any, budget: Budget) -> Itera
 
 
 def direct_counters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
-    """The direct counters of the entries that a DirectCounterEntry's table entry selects."""
+    """Yield the direct counters of the entries that a DirectCounterEntry's table entry selects."""
     for state, holder in _direct(forwarding, message, "counter", budget):
         key = (holder.key, holder.priority) if isinstance(holder, Entry) else (DEFAULT_ENTRY, 0)
         data = forwarding.plane.direct_counter(state.table.id, *key)
@@ -56,7 +56,7 @@ def direct_counters(forwarding: Forwarding, message: Any, budget: Budget) -> Ite
 
 
 def direct_meters(forwarding: Forwarding, message: Any, budget: Budget) -> Iterator[Encode]:
-    """The direct meters of the entries that a DirectMeterEntry's table entry selects."""
+    """Yield the direct meters of the entries that a DirectMeterEntry's table entry selects."""
     if message.HasField("counter_data"):
         raise unimplemented("this device does not count packets by meter colour")
     for state, holder in _direct(forwarding, message, "meter", budget):
@@ -66,7 +66,7 @@ def direct_meters(forwarding: Forwarding, message: Any, budget: Budget) -> Itera
 def _direct(
     forwarding: Forwarding, message: Any, what: str, budget: Budget
 ) -> Iterator[tuple[TableState, Entry | DefaultEntry]]:
-    """The entries whose direct counter or meter is selected."""
+    """Yield the entries whose direct counter or meter is selected."""
     if not message.HasField("table_entry"):
         raise invalid("the table entry is missing")
     request = entry_request(message.table_entry)
@@ -119,7 +119,7 @@ def _selected(state: TableState, request: EntryRequest, budget: Budget) -> Itera
 
 
 def _wanted_action(state: TableState, request: EntryRequest) -> int:
-    """The action id that entries are filtered by; 0 for all."""
+    """Return the action id that entries are filtered by; 0 for all."""
     if request.action is None:
         return 0
     if not isinstance(request.action, tuple):
@@ -157,12 +157,12 @@ class Selection:
     encoders: list[Encode]
 
     def entities(self) -> Iterator[bytes]:
-        """Each as the bytes of a ReadResponse."""
+        """Return each as the bytes of a ReadResponse."""
         return (encode() for encode in self.encoders)
 
 
 def select(forwarding: Forwarding, entity: Any, budget: Budget) -> Selection:
-    """What a ``p4.v1.Entity`` of a ReadRequest selects. Raises Refusal, TooMany."""
+    """Return what a ``p4.v1.Entity`` of a ReadRequest selects. Raises Refusal, TooMany."""
     kind = entity.WhichOneof("entity")
     if kind is None:
         raise invalid("the request has no entity")

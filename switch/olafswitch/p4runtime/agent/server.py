@@ -283,7 +283,7 @@ def _answers(entities: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _name(context: Any) -> str:
-    """A controller's name for other controllers and operators: its address and its program."""
+    """Return a controller's name for other controllers and operators: its address and its program."""
     metadata = dict(context.invocation_metadata())
     return f"{context.peer()} ({str(metadata.get('user-agent', 'unknown program'))[:100]})"
 

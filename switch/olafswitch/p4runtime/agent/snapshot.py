@@ -109,7 +109,7 @@ def _update(change: int, entity: Any) -> Any:
 
 
 def _elements(forwarding: Forwarding) -> Iterator[bytes]:
-    """The counters, meters and registers that are not as a commit leaves them."""
+    """Yield the counters, meters and registers that are not as a commit leaves them."""
     program, plane = forwarding.program, forwarding.plane
     for counter in program.counters.values():
         with suppress(Unsupported):
@@ -153,7 +153,7 @@ def _remove_unwanted(forwarding: Forwarding, state: TableState, wanted: set[Any]
 
 
 def _table(forwarding: Forwarding, state: TableState) -> list[Any]:
-    """The table's entries and default; entries that are constant are the program's to bring."""
+    """Return the table's entries and default; entries that are constant are the program's to bring."""
     table, program = state.table, forwarding.program
     entries = [
         encode.table_entry(program, table, entry, forwarding.counted(state, entry), entry.meter)

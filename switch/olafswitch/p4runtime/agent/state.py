@@ -58,7 +58,7 @@ class DefaultEntry:
 class TableState:
     table: Table
     entries: dict[tuple[Identity, int], Entry] = field(default_factory=dict)
-    """By key and priority, oldest first."""
+    """Entries by key and priority, oldest first."""
     default: DefaultEntry = field(default_factory=DefaultEntry)
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class TableState:
         self.calls = CallReader(self.table)
 
     def read_key(self, request: EntryRequest) -> tuple[Key, Identity]:
-        """The key of an entry, with its priority checked. Raises Refusal."""
+        """Return the key of an entry, with its priority checked. Raises Refusal."""
         key, identity = self.keys.read(request.match)
         if self.table.has_priority:
             if request.priority <= 0:
@@ -76,7 +76,7 @@ class TableState:
         return key, identity
 
     def find(self, request: EntryRequest) -> tuple[Entry, Identity]:
-        """The entry with a request's key and priority. Raises Refusal."""
+        """Return the entry with a request's key and priority. Raises Refusal."""
         _, identity = self.read_key(request)
         entry = self.entries.get((identity, request.priority))
         if entry is None:
@@ -84,7 +84,7 @@ class TableState:
         return entry, identity
 
     def address(self, request: EntryRequest) -> tuple[Key, int]:
-        """The key and priority that name a request's entry to the data plane. Raises Refusal."""
+        """Return the key and priority that name a request's entry to the data plane. Raises Refusal."""
         if request.is_default:
             self.check_default(request)
             return DEFAULT_ENTRY, 0
@@ -139,11 +139,11 @@ class Watch:
             heapq.heapify(self._queue)
 
     def next_check(self) -> int | None:
-        """When to ask for what has expired."""
+        """Return when to ask for what has expired."""
         return self._queue[0][0] if self._queue else None
 
     def expired(self, plane: ForwardingPlane) -> list[tuple[TableState, Entry]]:
-        """The entries that no packet hit for their idle timeout; their timers start again."""
+        """Return the entries that no packet hit for their idle timeout; their timers start again."""
         now = time.monotonic_ns()
         found = []
         while self._queue and self._queue[0][0] <= now:
@@ -205,7 +205,7 @@ class ReplicaSet:
     message: bytes
     """The MulticastGroupEntry or CloneSessionEntry as it is to be read."""
     packet_length: int = 0
-    """Of a clone session: bytes, 0 does not truncate."""
+    """Bytes that a clone session keeps; 0 does not truncate."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Forwarding:
         return self.tables[table_id]
 
     def counted(self, state: TableState, entry: Entry) -> dp.CounterData | None:
-        """An entry's direct counter; None where the table has none or the device cannot read it."""
+        """Return an entry's direct counter; None where the table has none or the device cannot read it."""
         if not state.table.counter_id:
             return None
         try:
@@ -263,7 +263,7 @@ class Forwarding:
 
 
 def identity(key: dp.Key) -> tuple[object, ...]:
-    """The identity that a KeyReader gives the same key."""
+    """Return the identity that a KeyReader gives the same key."""
     return tuple(None if match is None else _plain(match) for match in key)
 
 
@@ -276,7 +276,8 @@ def _plain(match: Any) -> object:
 
 
 def indexed(arrays: Mapping[int, Array], id: int, message: Any, what: str) -> tuple[Array, range]:
-    """The array with an id, and the indices that a message's ``index`` means: one, or without it all."""
+    """Return the array with an id, and the indices that a message's ``index`` means: one, or without it
+    all."""
     if id not in arrays:
         raise invalid(f"the program has no {what} {id:#x}")
     array = arrays[id]

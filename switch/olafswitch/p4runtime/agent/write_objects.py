@@ -74,7 +74,7 @@ def by_id(
     refusals: Callable[[Forwarding, int], tuple[str, str]],
     change: Callable[[Forwarding, int, _T | None], None] = lambda *_: None,
 ) -> Mapping[int, Apply]:
-    """The three updates of such entities.
+    """Return the three updates of such entities.
 
     ``id_of`` and ``made_of`` read a message and raise Refusal; ``refusals`` says that an entity is there
     already, and that it is not; ``change`` informs the device.
@@ -220,7 +220,7 @@ SESSIONS = by_id(
 
 
 def read_action(forwarding: Forwarding, state: TableState, request: ActionRequest) -> ActionSpec:
-    """The action of a table entry, of the form that the table's implementation asks for."""
+    """Return the action of a table entry, of the form that the table's implementation asks for."""
     table = state.table
     if isinstance(request, tuple):
         if table.profile_id:
@@ -256,7 +256,7 @@ def use(forwarding: Forwarding, table: Table, action: ActionSpec, by: int) -> No
 
 
 def _updates(what: str, made_of: Callable[..., Any], change: Callable[..., None]) -> Mapping[int, Apply]:
-    """The three updates of a profile's members, or of its groups.
+    """Return the three updates of a profile's members, or of its groups.
 
     ``made_of`` reads a message, given what it replaces, and raises Refusal; ``change`` informs the device.
     """
@@ -354,7 +354,7 @@ def _one_shot(profile: ProfileState, state: TableState, request: Sequence[OneSho
 
 
 def _checked_size(profile: ProfileState, weights: Sequence[int]) -> int:
-    """A group's size, as the selector counts it, once its weights are checked."""
+    """Return a group's size, as the selector counts it, once its weights are checked."""
     if any(weight <= 0 for weight in weights):
         raise invalid("a weight must be above 0")
     heaviest = profile.profile.max_member_weight

@@ -336,7 +336,7 @@ _BY_ENTITY: Mapping[str, Mapping[int, Apply]] = {
 
 
 def plain_update(update: Any) -> Any:
-    """A ``p4.v1.Update``, or (type, EntryRequest) if it is a table entry of a valid type."""
+    """Return a ``p4.v1.Update``, or (type, EntryRequest) if it is a table entry of a valid type."""
     if update.entity.WhichOneof("entity") == "table_entry" and update.type in _PLAIN:
         return update.type, entry_request(update.entity.table_entry)
     return update
