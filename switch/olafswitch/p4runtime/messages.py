@@ -91,7 +91,7 @@ def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
     for field in table.fields:
         match = entry.match.get(field.name)
         if match is not None:
-            values.put_match(message.match.add(), field.id, _checked(field, match))
+            values.put_match(message.match.add(), field.id, check_match(field, match))
         elif field.kind is MatchKind.EXACT:
             raise ValueError(f"table {table.alias}: the exact key field {field.name} is missing")
     known = [field.name for field in table.fields]
@@ -106,14 +106,17 @@ def _put_entry(message: Any, program: Program, entry: TableEntry) -> None:
     message.priority = entry.priority
 
 
-def _checked(field: MatchField, match: dp.Match | int) -> dp.Match:
-    """Return a match that is of the field's kind and fits its width."""
+def check_match(field: MatchField, match: dp.Match | int) -> dp.Match:
+    """Return a match that is of the field's kind and fits its width. Raises ValueError otherwise."""
     if field.kind is MatchKind.OPTIONAL and isinstance(match, dp.Exact):
         match = dp.Optional(match.value)
     if isinstance(match, int) or not isinstance(match, field.kind.match):
         raise ValueError(f"key field {field.name} is {field.kind.name.lower()}; {match} is not such a match")
     for each in (match.value,) if isinstance(match, dp.Lpm) else vars(match).values():
-        _fits(each, field.bits, f"key field {field.name}")
+        check_width(each, field.bits, f"key field {field.name}")
+    if isinstance(match, dp.Lpm) and not 0 <= match.prefix_len <= field.bits:
+        what = f"a prefix of {match.prefix_len} bits, of {field.bits}"
+        raise ValueError(f"key field {field.name}: {what}")
     return match
 
 
@@ -130,15 +133,22 @@ def _match_from(request: FieldRequest) -> dp.Match:
 
 def _put_call(message: Any, table: Table, name: str, params: Mapping[str, int]) -> None:
     """Make an action the one that a TableEntry calls."""
-    action = _action(table, name)
+    action = find_action(table, name)
+    values.put_call(message.action.action, action, check_params(action, params))
+
+
+def check_params(action: Action, params: Mapping[str, int]) -> list[int]:
+    """Return an action's parameters in the P4Info's order.
+
+    Raises ValueError where one is missing, unknown or does not fit its width.
+    """
     if len(params) != len(action.params) or any(param.name not in params for param in action.params):
         known = ", ".join(param.name for param in action.params) or "none"
         given = ", ".join(params) or "none"
         raise ValueError(f"action {action.alias} has the parameters {known}; given were {given}")
     for param in action.params:
-        _fits(params[param.name], param.bits, f"parameter {param.name}")
-    given_values = [params[param.name] for param in action.params]
-    values.put_call(message.action.action, action, given_values)
+        check_width(params[param.name], param.bits, f"parameter {param.name}")
+    return [params[param.name] for param in action.params]
 
 
 def _put_replicas(message: Any, replicas: Iterable[dp.Replica]) -> None:
@@ -157,7 +167,8 @@ def _replicas(message: Any) -> list[dp.Replica]:
     ]
 
 
-def _fits(value: int, bits: int, what: str) -> None:
+def check_width(value: int, bits: int, what: str) -> None:
+    """Raise ValueError where ``value`` is negative or has more than ``bits`` bits."""
     if value < 0 or value >> bits:
         raise ValueError(f"{what}: {bytestrings.shown(value)} does not fit in {bits} bits")
 
@@ -169,9 +180,11 @@ def _table(program: Program, name: str) -> Table:
         raise ValueError(error.args[0]) from None
 
 
-def _action(table: Table, name: str) -> Action:
+def find_action(table: Table, name: str) -> Action:
+    """Return the action of ``table`` by its full name, its alias or its last part. Raises ValueError."""
     matching = [action for action in table.actions.values() if name in (action.alias, action.name)]
-    if not matching:
+    matching = matching or [action for action in table.actions.values() if action.name.endswith(f".{name}")]
+    if len(matching) != 1:
         known = ", ".join(action.alias for action in table.actions.values()) or "none"
         raise ValueError(f"table {table.alias} has no action {name} (known: {known})")
     return matching[0]

@@ -173,6 +173,9 @@ class Program:
     def counter_named(self, name: str) -> Array:
         return _named(self.counters.values(), name, "counter")
 
+    def meter_named(self, name: str) -> Array:
+        return _named(self.meters.values(), name, "meter")
+
     def register_named(self, name: str) -> Array:
         return _named(self.registers.values(), name, "register")
 

@@ -43,6 +43,7 @@ def command(
     from olafswitch.p4.stf.commands import Unreadable
     from olafswitch.p4.stf.play import play
     from olafswitch.p4runtime.agent import serve
+    from olafswitch.p4runtime.dataplane import Unsupported
     from olafswitch.ports import spec
     from olafswitch.ports.pcap import PcapReader, PcapWriter, why_not_written
     from olafswitch.ports.transport import Transport
@@ -81,7 +82,7 @@ def command(
         if stf_file is not None:
             try:
                 difference = play(switch, switch.p4info, stf_file.read_text())
-            except Unreadable as error:
+            except (Unreadable, Unsupported) as error:
                 raise BadInput(Problem(str(error), str(stf_file))) from None
         frames.sort(key=lambda each: each[0])
         sent = []

@@ -1,7 +1,12 @@
 """STF, the P4 community's language for test packets and expected results."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from olafswitch.p4runtime.messages import check_width
+
+Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -12,7 +17,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Expect:
-    """A frame at a port: hex digits with ``*`` for any; None accepts any frames. Inexact is a prefix."""
+    """A frame at a port: hex digits with ``*`` for any; None is any frame. Inexact is a prefix."""
 
     port: int
     digits: str | None
@@ -23,9 +28,9 @@ class Expect:
 class Add:
     table: str
     priority: int | None
-    keys: tuple[tuple[str, str], ...]
+    keys: Pairs
     action: str
-    args: tuple[tuple[str, str], ...]
+    args: Pairs
     label: str = ""
     """The entry's name in later commands."""
 
@@ -34,7 +39,12 @@ class Add:
 class SetDefault:
     table: str
     action: str
-    args: tuple[tuple[str, str], ...]
+    args: Pairs
+
+
+@dataclass(frozen=True)
+class RemoveAll:
+    """Delete the entries that the file added."""
 
 
 @dataclass(frozen=True)
@@ -55,92 +65,124 @@ class Direct:
     args: tuple[str, ...]
 
 
-Command = Send | Expect | Add | SetDefault | CheckCounter | Direct
+Command = Send | Expect | Add | SetDefault | RemoveAll | CheckCounter | Direct
 
 
 class Unreadable(Exception):
-    """A line that is not STF, or a command that is not supported."""
+    """A line that is not STF, or names what the program does not have."""
 
 
-_ACTION = re.compile(r"\s*([\w.$\[\]]+)\s*\((.*)\)\s*(?:=\s*(\w+)\s*)?$")
-_COUNTER = re.compile(
-    r"([\w.$\[\]]+)\s*\(\s*(\$?\w+)\s*\)\s*(?:(packets|bytes)\s*(==|!=|<=|<|>=|>)\s*(\w+))?\s*$"
-)
-_DIRECT = frozenset([
-    "mirroring_add", "mirroring_add_mc", "mirroring_delete", "mirroring_get", "mc_mgrp_create",
-    "mc_node_create", "mc_node_associate", "counter_read", "counter_write", "register_read",
-    "register_write", "register_reset", "meter_get_rates", "meter_set_rates", "meter_array_set_rates",
-])  # fmt: skip
+_PORT_BITS = 9
+_SPACED = re.compile(r"\s*(&&&|->|\.\.|[:,()/]|==|!=|<=|>=|<|>|=)\s*")
+_ACTION = re.compile(r"([\w.$\[\]]+)\((.*)\)(?:=(\w+))?")
+_COUNTER = re.compile(r"([\w.$\[\]]+)\((\$?\w+)\)(?: ?(packets|bytes)(==|!=|<=|<|>=|>)(\w+))?")
+_DIRECT = {
+    "mirroring_add": 2, "mirroring_add_mc": 2, "mirroring_delete": 1, "mirroring_get": 1, "mc_mgrp_create": 1,
+    "mc_node_create": 1, "mc_node_update": 1, "mc_node_associate": 2, "counter_read": 2, "counter_write": 4,
+    "register_read": 1, "register_write": 3, "register_reset": 1, "meter_get_rates": 2, "meter_set_rates": 4,
+    "meter_array_set_rates": 3,
+}  # fmt: skip
+"""BMv2's verbs that p4c's runner passes on, and how many arguments each needs."""
 
 
-def read(text: str) -> list[Command]:
-    """The commands in order.
+def read(text: str) -> list[tuple[int, Command]]:
+    """Return the commands in order, each with its line number.
 
     Raises Unreadable at a line that is not a command.
     """
     commands = []
     for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.split("#", 1)[0].strip()
-        if line:
+        words = raw.split("#", 1)[0].split(None, 1)
+        if words:
             try:
-                command = _line(line)
+                command = _line(words[0].lower(), words[1] if len(words) > 1 else "")
             except (ValueError, IndexError) as error:
                 raise Unreadable(f"line {number}: {raw.strip()}: {error}") from None
             if command is not None:
-                commands.append(command)
+                commands.append((number, command))
     return commands
 
 
-def _line(line: str) -> Command | None:
-    word, _, rest = line.partition(" ")
-    word, rest = word.lower(), rest.strip()
+def number(text: str) -> int:
+    """Return a number in any base. Raises ValueError for what is none, or has ``*`` digits."""
+    if "*" in text:
+        raise ValueError(f"{text}: * can stand in ternary, lpm and optional keys only")
+    clean = text.replace("_", "")
+    try:
+        return int(clean, 10 if re.fullmatch(r"0\d+", clean) else 0)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _line(word: str, rest: str) -> Command | None:
     match word:
         case "packet":
-            port, _, digits = rest.partition(" ")
-            return Send(int(port), bytes.fromhex("".join(digits.split())))
+            port, digits = _port(rest)
+            return Send(port, bytes.fromhex(digits))
         case "expect":
-            return _expect(rest)
+            port, digits = _port(rest)
+            if not re.fullmatch(r"[0-9a-f*]*\$?", digits):
+                raise ValueError(f"{digits} is no frame: hex digits, * and a $ at the end")
+            return Expect(port, digits.rstrip("$") if digits else None, digits.endswith("$"))
+        case "wait" | "no_packet":
+            return None
+    if rest.count('"') % 2:
+        raise ValueError("a name's \" is missing")
+    rest = _SPACED.sub(r"\1", rest.replace('"', "").strip())
+    match word:
         case "add":
             return _add(rest)
         case "setdefault":
-            table, _, call = rest.partition(" ")
+            table, call = rest.split(None, 1)
             return SetDefault(table, *_call(call)[:2])
+        case "remove" if rest.lower() == "all":
+            return RemoveAll()
         case "check_counter":
             return _counter(rest)
-        case "wait" | "no_packet":
-            return None
     if word in _DIRECT:
+        if len(rest.split()) < _DIRECT[word]:
+            raise ValueError(f"{word} needs {_DIRECT[word]} arguments")
         return Direct(word, tuple(rest.split()))
     raise ValueError(f"{word} is not known")
 
 
-def _expect(rest: str) -> Expect:
-    port, _, digits = rest.partition(" ")
-    digits = "".join(digits.split()).lower()
-    return Expect(int(port), digits.rstrip("$") or None, digits.endswith("$"))
+def _port(rest: str) -> tuple[int, str]:
+    """Return the port and the digits behind it."""
+    port, *digits = rest.split()
+    check_width(number(port), _PORT_BITS, "port")
+    return number(port), "".join(digits).lower()
 
 
-def _call(text: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    match = _ACTION.match(text)
+def _call(text: str) -> tuple[str, Pairs, str]:
+    match = _ACTION.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an action")
-    pairs = [part.split(":", 1) for part in match[2].split(",") if part.strip()]
-    return match[1], tuple((name.strip(), value.strip()) for name, value in pairs), match[3] or ""
+    return match[1], _pairs([part for part in match[2].split(",") if part]), match[3] or ""
+
+
+def _pairs(words: Sequence[str]) -> Pairs:
+    made = []
+    for word in words:
+        name, colon, value = word.rpartition(":")
+        if not colon or not value:
+            raise ValueError(f"{word!r} is not NAME:VALUE")
+        made.append((name, value))
+    if len(dict(made)) != len(made):
+        raise ValueError("a name is given twice")
+    return tuple(made)
 
 
 def _add(rest: str) -> Add:
     head, bracket, tail = rest.partition("(")
-    words = head.split()
-    action = words.pop()
-    table, words = words[0], words[1:]
-    priority = int(words.pop(0)) if words and ":" not in words[0] else None
+    table, *words, action = head.split()
+    priority = number(words.pop(0)) if words and ":" not in words[0] else None
+    check_width(priority or 0, 31, "priority")
     name, args, label = _call(action + bracket + tail)
-    keys = tuple((word.rsplit(":", 1)[0], word.rsplit(":", 1)[1]) for word in words)
-    return Add(table, priority, keys, name, args, label)
+    return Add(table, priority, _pairs(words), name, args, label)
 
 
 def _counter(rest: str) -> CheckCounter:
-    match = _COUNTER.match(rest)
+    match = _COUNTER.fullmatch(rest)
     if match is None:
         raise ValueError("not a counter's check")
-    return CheckCounter(match[1], match[2], match[3] or "packets", match[4] or "==", int(match[5] or "0", 0))
+    return CheckCounter(match[1], match[2], match[3] or "packets", match[4] or "==", number(match[5] or "0"))

@@ -1,12 +1,14 @@
 """STF's commands applied to a switch: names become ids, texts become matches."""
 
 import re
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
-from olafswitch.p4.stf.commands import Add, CheckCounter, Direct, SetDefault, Unreadable
+from olafswitch.p4.stf.commands import Add, CheckCounter, Direct, Pairs, RemoveAll, SetDefault, number
+from olafswitch.p4runtime.agent.p4data import scalar_type
 from olafswitch.p4runtime.dataplane import (
     ActionCall,
+    CounterData,
     Exact,
     ForwardingPlane,
     Key,
@@ -17,40 +19,14 @@ from olafswitch.p4runtime.dataplane import (
     P4Info,
     Range,
     Replica,
+    TableFull,
     Ternary,
 )
+from olafswitch.p4runtime.messages import check_match, check_params, check_width, find_action
+from olafswitch.p4runtime.program import Array, MatchField, MatchKind, Program, Table
 
 _DIGIT_BITS = {"0x": 4, "0b": 1, "0o": 3}
-
-
-def by_name(items: Iterable[Any], name: str) -> Any:
-    """The object of this name, or the only one whose name ends with it; raises Unreadable otherwise."""
-    listed = list(items)
-    for item in listed:
-        if name in (item.preamble.name, item.preamble.alias):
-            return item
-    ending = [item for item in listed if item.preamble.name.endswith(name)]
-    if len(ending) != 1:
-        raise Unreadable(f"{name}: {'ambiguous' if ending else 'no such object'}")
-    return ending[0]
-
-
-def number(text: str) -> int:
-    """A number in any base; ``*`` digits count as 0."""
-    return int(text.replace("*", "0").replace("_", ""), 0) if not re.fullmatch(r"0\d+", text) else int(text)
-
-
-def _wildcard(text: str, width: int) -> tuple[int, int]:
-    """Value and mask of a number with ``*`` digits."""
-    if "*" not in text:
-        return number(text), (1 << width) - 1
-    bits = _DIGIT_BITS[text[:2].lower()]
-    mask = 0
-    for digit in text[2:]:
-        mask = mask << bits | (0 if digit == "*" else (1 << bits) - 1)
-    if "*" not in text[2:3]:
-        mask |= ((1 << width) - 1) & ~((1 << (bits * len(text[2:]))) - 1)
-    return number(text), mask & ((1 << width) - 1)
+_T = TypeVar("_T")
 
 
 class Switch(ForwardingPlane, Protocol):
@@ -65,87 +41,65 @@ class Control:
 
     def __init__(self, switch: Switch, info: P4Info) -> None:
         self.switch = switch
-        self.info = info
-        self._labels: dict[str, tuple[int, Key, int]] = {}
+        self.info = Program(info)
+        self._entries: dict[tuple[int, Key, int], str] = {}
+        """What the file added, with its label."""
         self._nodes: list[list[Replica]] = []
         self._groups: dict[int, list[int]] = {}
         self._mirrors: dict[int, tuple[int | None, int | None]] = {}
 
-    def run(self, command: Add | SetDefault | CheckCounter | Direct) -> str:
+    def run(self, command: Add | SetDefault | RemoveAll | CheckCounter | Direct) -> str:
         """Run it; the difference, for a check that failed.
 
-        Raises Unreadable when it names something that is not there.
+        Raises ValueError when it names something that is not there, or a value that does not fit.
         """
         match command:
             case Add():
                 self._add(command)
             case SetDefault(table=name):
-                table = by_name(self.info.tables, name)
-                self.switch.set_default(table.preamble.id, self._action(table, command.action, command.args))
+                table = _known(self.info.table_named, name)
+                self.switch.set_default(table.id, self._action(table, command.action, command.args))
+            case RemoveAll():
+                for entry in self._entries:
+                    self.switch.delete(*entry)
+                self._entries.clear()
             case CheckCounter():
                 return self._check(command)
             case Direct():
                 self._direct(command)
         return ""
 
-    def _action(self, table: Any, name: str, args: tuple[tuple[str, str], ...]) -> ActionCall:
-        ids = {ref.id for ref in table.action_refs}
-        action = by_name((a for a in self.info.actions if a.preamble.id in ids), name)
-        given = dict(args)
-        unknown = set(given) - {param.name for param in action.params}
-        if unknown:
-            raise Unreadable(f"{name}: no parameter {unknown.pop()}")
-        return ActionCall(action.preamble.id, tuple(number(given[p.name]) for p in action.params))
+    def _action(self, table: Table, name: str, args: Pairs) -> ActionCall:
+        action = find_action(table, name)
+        values = check_params(action, {param: number(text) for param, text in args})
+        return ActionCall(action.id, tuple(values))
 
     def _add(self, command: Add) -> None:
-        table = by_name(self.info.tables, command.table)
-        matches: list[Match] = [self._absent(field) for field in table.match_fields]
+        table = _known(self.info.table_named, command.table)
+        absent = [Exact(0) if field.kind is MatchKind.EXACT else None for field in table.fields]
+        matches: list[Match] = list(absent)
         for name, text in command.keys:
-            at = self._field(table, name)
-            matches[at] = self._match(table.match_fields[at], text)
-        priority = command.priority or 0
+            at = _field(table, name)
+            matches[at] = _match(table.fields[at], text)
+        entry = (table.id, tuple(matches), command.priority or 0)
         action = self._action(table, command.action, command.args)
-        self.switch.insert(table.preamble.id, tuple(matches), priority, action)
-        self._labels[command.label] = (table.preamble.id, tuple(matches), priority)
-
-    def _absent(self, field: Any) -> Match:
-        return Exact(0) if field.match_type == field.EXACT else None
-
-    def _field(self, table: Any, name: str) -> int:
-        wanted = re.sub(r"\$(\d+)", r"[\1]", name)
-        names = [field.name for field in table.match_fields]
-        for tries in (wanted, wanted + ".$valid$", wanted.replace(".valid", ".$valid$")):
-            for at, known in enumerate(names):
-                if known == tries or known.endswith("." + tries):
-                    return at
-        raise Unreadable(f"{table.preamble.name}: no key {name}")
-
-    def _match(self, field: Any, text: str) -> Match:
-        width = field.bitwidth
-        if field.match_type == field.EXACT:
-            return Exact(number(text))
-        if field.match_type == field.OPTIONAL:
-            return Optional(number(text))
-        if field.match_type == field.LPM:
-            value, _, length = text.partition("/")
-            if length:
-                return Lpm(number(value), number(length))
-            stars = len(value) - len(value.rstrip("*"))
-            return Lpm(number(value), width - stars * _DIGIT_BITS.get(value[:2].lower(), 4))
-        if field.match_type == field.RANGE:
-            low, _, high = text.partition("->") if "->" in text else text.partition("..")
-            return Range(number(low), number(high or low))
-        value, mask = text.split("&&&") if "&&&" in text else (text, "")
-        if mask:
-            return Ternary(number(value) & number(mask), number(mask))
-        return Ternary(*_wildcard(text, width))
+        if entry in self._entries:
+            raise ValueError(f"table {table.alias} has this entry already")
+        try:
+            self.switch.insert(*entry, action)
+        except TableFull as error:
+            raise ValueError(str(error)) from None
+        self._entries[entry] = command.label
 
     def _check(self, command: CheckCounter) -> str:
         if command.index.startswith("$"):
-            data = self.switch.direct_counter(*self._labels[command.index[1:]])
+            entries = [entry for entry, label in self._entries.items() if label == command.index[1:]]
+            if not entries:
+                raise ValueError(f"no entry is named {command.index[1:]}")
+            data = self.switch.direct_counter(*entries[0])
         else:
-            counter = by_name(self.info.counters, command.counter)
-            data = self.switch.counter(counter.preamble.id, int(command.index, 0))
+            counter = _known(self.info.counter_named, command.counter)
+            data = self.switch.counter(counter.id, _index(counter, command.index))
         value = data.packets if command.unit == "packets" else data.bytes
         good = {
             "==": value == command.value, "!=": value != command.value, "<": value < command.value,
@@ -156,40 +110,54 @@ class Control:
     def _direct(self, command: Direct) -> None:
         args = command.args
         match command.name:
-            case "mirroring_add":
-                self._mirrors[int(args[0])] = (int(args[1]), None)
-            case "mirroring_add_mc":
-                self._mirrors[int(args[0])] = (None, int(args[1]))
+            case "mirroring_add" | "mirroring_add_mc" as verb:
+                session, to = number(args[0]), number(args[1])
+                self._mirrors[session] = (to, None) if verb == "mirroring_add" else (None, to)
             case "mirroring_delete":
-                self._mirrors.pop(int(args[0]), None)
-                self.switch.set_clone_session(int(args[0]), None)
+                self._mirrors.pop(number(args[0]), None)
+                self.switch.set_clone_session(number(args[0]), None)
             case "mc_mgrp_create":
-                self._groups[int(args[0])] = []
+                self._groups.setdefault(number(args[0]), [])
             case "mc_node_create":
-                self._nodes.append([Replica(int(port), int(args[0])) for port in args[1:]])
+                self._nodes.append([Replica(number(port), number(args[0])) for port in args[1:]])
+            case "mc_node_update":
+                node = self._node(args[0])
+                instance = self._nodes[node][0].instance if self._nodes[node] else 0
+                self._nodes[node] = [Replica(number(port), instance) for port in args[1:]]
             case "mc_node_associate":
-                self._groups[int(args[0])].append(int(args[1]))
-            case "register_write":
-                register = by_name(self.info.registers, args[0])
-                self.switch.set_register(register.preamble.id, int(args[1]), number(args[2]))
-            case "register_reset":
-                register = by_name(self.info.registers, args[0])
-                for index in range(register.size):
-                    self.switch.set_register(register.preamble.id, index, 0)
+                if number(args[0]) not in self._groups:
+                    raise ValueError(f"multicast group {args[0]} does not exist")
+                self._groups[number(args[0])].append(self._node(args[1]))
+            case "counter_write":
+                counter = _known(self.info.counter_named, args[0])
+                data = CounterData(number(args[2]), number(args[3]))
+                self.switch.set_counter(counter.id, _index(counter, args[1]), data)
+            case "register_write" | "register_reset" as verb:
+                register = _known(self.info.register_named, args[0])
+                value = number(args[2]) if verb == "register_write" else 0
+                _, bits, _ = scalar_type(self.info.p4info.type_info, register.type_spec)
+                check_width(value, bits, f"a cell of {register.alias}")
+                cells = [_index(register, args[1])] if verb == "register_write" else range(register.size)
+                for index in cells:
+                    self.switch.set_register(register.id, index, value)
             case "meter_set_rates":
-                self._meter(args[0], [int(args[1])], args[2:])
+                self._meter(args[0], args[1:2], args[2:])
             case "meter_array_set_rates":
-                meter = by_name(self.info.meters, args[0])
-                self._meter(args[0], range(meter.size), args[1:])
+                self._meter(args[0], (), args[1:])
         self._replicate()
 
-    def _meter(self, name: str, indices: Iterable[int], rates: tuple[str, ...]) -> None:
-        """BMv2 takes rates per µs, as rate:burst, committed first."""
-        meter = by_name(self.info.meters, name)
+    def _node(self, text: str) -> int:
+        if not 0 <= number(text) < len(self._nodes):
+            raise ValueError(f"multicast node {text} does not exist")
+        return number(text)
+
+    def _meter(self, name: str, index: tuple[str, ...], rates: tuple[str, ...]) -> None:
+        """Set a meter's cell, or all: BMv2 takes rates per µs, as rate:burst, committed first."""
+        meter = _known(self.info.meter_named, name)
         (cir, cburst), (pir, pburst) = (rate.split(":") for rate in rates)
-        config = MeterConfig(int(float(cir) * 1e6), int(cburst), int(float(pir) * 1e6), int(pburst))
-        for index in indices:
-            self.switch.set_meter(meter.preamble.id, index, config)
+        config = MeterConfig(int(float(cir) * 1e6), number(cburst), int(float(pir) * 1e6), number(pburst))
+        for at in [_index(meter, text) for text in index] or range(meter.size):
+            self.switch.set_meter(meter.id, at, config)
 
     def _replicate(self) -> None:
         copies = {
@@ -200,3 +168,81 @@ class Control:
         for session, (port, mirrored) in self._mirrors.items():
             replicas = [Replica(port or 0, 0)] if mirrored is None else copies.get(mirrored, [])
             self.switch.set_clone_session(session, replicas)
+
+
+def _known(lookup: Callable[[str], _T], name: str) -> _T:
+    try:
+        return lookup(name)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def _index(array: Array, text: str) -> int:
+    if not 0 <= number(text) < array.size:
+        raise ValueError(f"{array.alias} has no cell {text}: its size is {array.size}")
+    return number(text)
+
+
+def _field(table: Table, name: str) -> int:
+    wanted = re.sub(r"\$(\d+)", r"[\1]", name)
+    names = [field.name for field in table.fields]
+    for tries in (wanted, wanted + ".$valid$", wanted.replace(".valid", ".$valid$")):
+        for at, known in enumerate(names):
+            if known == tries or known.endswith("." + tries):
+                return at
+    raise ValueError(f"table {table.alias} has no key {name} (known: {', '.join(names)})")
+
+
+def _match(field: MatchField, text: str) -> Match:
+    """Return the match that ``text`` writes. Raises ValueError where it does not fit the field."""
+    match field.kind:
+        case MatchKind.EXACT:
+            made: Match = Exact(number(text))
+        case MatchKind.OPTIONAL:
+            made = None if not text.strip("0xXbo*") and "*" in text else Optional(number(text))
+        case MatchKind.LPM:
+            made = _prefix(field, text)
+        case MatchKind.RANGE:
+            low, _, high = text.partition("->") if "->" in text else text.partition("..")
+            made = Range(number(low), number(high or low))
+        case MatchKind.TERNARY:
+            value, _, mask = text.partition("&&&")
+            if mask:
+                check_width(number(value), field.bits, f"key field {field.name}")
+                made = Ternary(number(value) & number(mask), number(mask))
+            else:
+                made = _ternary(field, text)
+    return None if made is None else check_match(field, made)
+
+
+def _digits(text: str) -> tuple[int, int, list[bool]]:
+    """Return a literal's value, the bits of a digit, and which digits are given and not ``*``."""
+    bits = _DIGIT_BITS.get(text[:2].lower())
+    if bits is None:
+        raise ValueError(f"{text}: * needs hex, octal or binary digits")
+    digits = text[2:].replace("_", "")
+    return number(text.replace("*", "0")), bits, [digit != "*" for digit in digits]
+
+
+def _prefix(field: MatchField, text: str) -> Match:
+    """``VALUE/LENGTH``; without a length, as p4c's runner: as long as its digits, up to the first ``*``."""
+    value, slash, length = text.partition("/")
+    if slash:
+        return Lpm(number(value), number(length))
+    if value[:2].lower() not in _DIGIT_BITS and "*" not in value:
+        return Lpm(number(value), field.bits)
+    low, bits, known = _digits(value)
+    if not all(known[: sum(known)]):
+        raise ValueError(f"{text}: the * of a prefix come last")
+    return Lpm(low, min(bits * sum(known), field.bits))
+
+
+def _ternary(field: MatchField, text: str) -> Match:
+    """A literal with ``*`` digits; bits above its digits are free, as in p4c's runner."""
+    if text[:2].lower() not in _DIGIT_BITS and "*" not in text:
+        return Ternary(number(text), (1 << field.bits) - 1)
+    value, bits, known = _digits(text)
+    mask = 0
+    for given in known:
+        mask = mask << bits | (((1 << bits) - 1) if given else 0)
+    return Ternary(value, mask & ((1 << field.bits) - 1))

@@ -10,7 +10,7 @@ from olafswitch.p4runtime.protocol import p4data_pb2
 
 def decode_integer(types: Any, spec: Any, data: Any) -> int:
     """Return the unsigned value, as the data plane keeps it, of data of an integer or boolean type."""
-    kind, bits, signed = _scalar(types, spec)
+    kind, bits, signed = scalar_type(types, spec)
     got = data.WhichOneof("data")
     if got != kind:
         raise invalid(f"the data is a {got or 'nothing'} where the type is a {kind}")
@@ -25,7 +25,7 @@ def decode_integer(types: Any, spec: Any, data: Any) -> int:
 
 def encode_integer(types: Any, spec: Any, value: int) -> Any:
     """Return the P4Data of a value as the data plane keeps it. Raises Refusal for other types."""
-    kind, bits, signed = _scalar(types, spec)
+    kind, bits, signed = scalar_type(types, spec)
     if kind == "bool":
         return p4data_pb2.P4Data(bool=bool(value))
     if signed:
@@ -57,7 +57,7 @@ def _encode(types: Any, spec: Any, fields: Iterator[bytes]) -> Any:
     return encode_integer(types, spec, int.from_bytes(next(fields), "big"))
 
 
-def _scalar(types: Any, spec: Any) -> tuple[str, int, bool]:
+def scalar_type(types: Any, spec: Any) -> tuple[str, int, bool]:
     """(oneof name, width in bits, signed) of an integer or boolean type, names resolved."""
     match spec.WhichOneof("type_spec"):
         case "bool":
@@ -70,7 +70,7 @@ def _scalar(types: Any, spec: Any) -> tuple[str, int, bool]:
                 if new.translated_type.WhichOneof("sdn_type") != "sdn_bitwidth":
                     raise unimplemented("types translated to strings are not supported")
                 return "bitstring", new.translated_type.sdn_bitwidth, False
-            return _scalar(types, new.original_type)
+            return scalar_type(types, new.original_type)
         case kind:
             raise unimplemented(f"values of type {kind} are not supported")
 
