@@ -152,7 +152,7 @@ def test_vnp4_2_is_the_same_in_verilog() -> None:
     assert both.same(frames()) > FRAMES / 3
 
 
-@pytest.mark.parametrize("name", ["headers", "tables", "value_sets", "stateful", "copies"])
+@pytest.mark.parametrize("name", ["code", "headers", "tables", "value_sets", "stateful", "copies"])
 def test_a_v1model_program_is_the_same_in_verilog(name: str) -> None:
     assert compare(PROGRAMS / f"{name}.p4", 1000).left > 100
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from pyverilog.vparser.parser import VerilogParser
 
 from olafctl import paths
+from olaflab.pipeline.programs.equality import PORTS, compare_text
 from olafswitch.cli.verbs.compile import command
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
@@ -45,9 +46,9 @@ def test_verilator_finds_nothing_to_warn_of(name: str, box: dict[str, Module], t
 
 @pytest.mark.parametrize("name", ["copies", "headers", "stateful", "tables", "value_sets"])
 def test_verilator_finds_nothing_to_warn_of_in_a_sample(name: str, tmp_path: Path) -> None:
-    made = compile_module(preprocess(PROGRAMS / f"{name}.p4", (), {}), f"{name}.p4", "p4_program")
+    made = compile_module(preprocess(PROGRAMS / f"{name}.p4", (), {}), f"{name}.p4", "sample")
     files = [Path(path) for path in _written(made, tmp_path)]
-    assert lint("p4_program", [], files, ["--language", "1364-2005"]) == ""
+    assert lint("sample", [], files, ["--language", "1364-2005"]) == ""
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")
@@ -107,6 +108,129 @@ def test_what_hardware_lacks_is_refused_at_its_place(body: str, construct: str) 
     assert pos.file == "case.p4" and body in text.splitlines()[pos.line - 1]
 
 
+LARGE = [
+    ("register<bit<64>>(16777216) r;", "bit<64> a; r.read(a, 0); r.write(0, a + 1);", "register MyIngress.r"),
+    ("counter(10000000, CounterType.bytes) c;", "c.count(0);", "counter MyIngress.c"),
+    (
+        "table t { key = { s.packet_length: exact; } actions = { NoAction; } size = 10000000; }",
+        "if (t.apply().hit) { m.m = 1; s.egress_spec = 1; }",
+        "table MyIngress.t",
+    ),
+]
+
+
+@pytest.mark.parametrize(("local", "body", "construct"), LARGE, ids=["register", "counter", "table"])
+def test_what_is_larger_than_the_card_is_refused(local: str, body: str, construct: str) -> None:
+    with pytest.raises(Refused, match="has 357") as refused:
+        compile_module(preprocess_text(parts_text(local=local, body=body), "case.p4"), "case.p4")
+    assert refused.value.construct == construct
+
+
+ROUND = {
+    "advance": "packet.advance(0); transition select(s.ingress_port) { 3: start; default: accept; }",
+    "empty header": "none_t n; packet.extract(n); transition select(m.m) { 3: start; default: accept; }",
+    "unknown advance": "bit<32> n = (bit<32>) m.m; packet.advance(n); transition select(s.ingress_port)"
+    " { 3: start; default: accept; }",
+}
+
+
+@pytest.mark.parametrize("state", ROUND.values(), ids=list(ROUND))
+def test_a_state_that_comes_back_without_taking_bytes_is_refused(state: str) -> None:
+    text = parts_text(top="header none_t { }", state="transition next;").replace(
+        "transition next; transition accept;", state
+    )
+    with pytest.raises(Refused, match="go round without taking bytes"):
+        compile_module(preprocess_text(text, "case.p4"), "case.p4")
+
+
+@pytest.mark.parametrize("name", ["config", "default", "join", "p4_fifo", "P4_Exact", "wire", "9", "größe"])
+def test_no_program_is_named_as_a_module_of_the_library(name: str) -> None:
+    made = compile_module(preprocess_text(parts_text(), f"{name}.p4"), f"{name}.p4")
+    assert made.name.isascii() and made.name[0].isalpha()
+    assert made.name.lower() not in {path.stem for path in library()}
+    assert f"module {made.name} (" in made.text
+
+
+WIDE = {
+    "sum": "(z + (z << 1))",
+    "difference": "(z - (z << 3))",
+    "negation": "(-z)",
+    "saturating": "(z |+| (z << 1))",
+    "comparison": "(z < (z << 1) ? z : ~z)",
+    "product": "(bit<512>) (z[127:0] * z[255:128])",
+    "constant factor": "(z * 12345)",
+}
+
+
+def test_wide_arithmetic_takes_several_cycles() -> None:
+    """Each expression is a byte of its own, so that the two forms are compared in all of them."""
+    sums = " ".join(
+        f"bit<512> z{at} = {each}; h.w.b{at} = z{at}[511:504] ^ z{at}[127:120] ^ z{at}[7:0];"
+        for at, each in enumerate(WIDE.values())
+    )
+    fields = " ".join(f"bit<8> b{at};" for at in range(len(WIDE)))
+    state = f"bit<512> z = packet.lookahead<bit<512>>(); packet.advance(512); h.w.setValid(); {sums}"
+    text = parts_text(state=state, body="s.egress_spec = 1;").replace("byte_t h;", "byte_t h; wide_t w;")
+    text = preprocess_text(
+        text.replace("struct headers_t", f"header wide_t {{ {fields} }} struct headers_t"), ""
+    )
+    assert compile_module(text, "case.p4").description["cycles"] > 8
+    assert compare_text(text, 200).left > 50
+
+
+def test_a_product_too_wide_for_the_multipliers_is_refused() -> None:
+    state = "bit<256> z = packet.lookahead<bit<256>>(); m.m = (z * z)[255:248];"
+    with pytest.raises(Refused, match="up to 128 bits fit"):
+        compile_module(preprocess_text(parts_text(state=state), "case.p4"), "case.p4")
+
+
+LOOP = "for (bit<8> i = 0; i < 4; i = i + 1) { if (h.h.v == i) { %s; } m.m = m.m + i; } h.h.v = m.m;"
+AFTER = {
+    "return": f"if (h.h.v == 9) {{ return; }} {LOOP % 'break'}",
+    "exit": f"if (h.h.v > 99) {{ exit; }} {LOOP % 'continue'}",
+    "break of another": f"{LOOP % 'break'} {LOOP.replace('i', 'j').replace('jf', 'if').replace('bjt', 'bit')}"
+    % "exit",
+    "return inside": LOOP % "return",
+    "exit of an action": f"if (t.apply().hit) {{ m.m = 3; }} {LOOP % 'return'}",
+}
+
+
+def test_a_constant_loop_after_a_jump_is_unrolled() -> None:
+    """Every port of the comparison has a case of its own."""
+    local = """action leave() { exit; } table t { key = { h.h.v: exact; } actions = { leave; NoAction; }
+        size = 8; default_action = leave(); }"""
+    cases = " ".join(f"{port}: {{ {body} }}" for port, body in zip(PORTS, AFTER.values(), strict=True))
+    body = f"s.egress_spec = 1; switch (s.ingress_port) {{ {cases} }}"
+    text = parts_text(state="packet.extract(h.h);", local=local, body=body)
+    assert compare_text(preprocess_text(text, "case.p4"), 400).left > 100
+
+
+SUB = {
+    "short": "packet.extract(i.h); packet.extract(i.s.next); packet.extract(i.s.next); transition accept;",
+    "reject": "packet.extract(i.h); transition reject;",
+    "verify": "packet.extract(i.h); verify(i.h.v > 3, error.NoMatch); transition accept;",
+    "no match": "packet.extract(i.h); transition select(i.h.v) { 1: accept; 2: accept; }",
+}
+
+
+def test_a_parser_in_a_parser_gives_back_what_it_took_where_it_fails() -> None:
+    inner = [
+        f"""parser Inner{at}(packet_in packet, out headers_t i, inout bit<8> n) {{
+            state start {{ n = 7; {each} }} }}
+        parser Outer{at}(packet_in packet, out headers_t i, inout metadata_t m) {{
+            state start {{ Inner{at}.apply(packet, i, m.m); m.flag = true; transition accept; }} }}"""
+        for at, each in enumerate(SUB.values())
+    ]
+    states = [
+        f"state s{at} {{ Outer{at}.apply(packet, h, m); transition accept; }}" for at in range(len(SUB))
+    ]
+    cases = " ".join(f"{port}: s{at};" for at, port in enumerate(PORTS[: len(SUB)]))
+    start = f"transition select(s.ingress_port) {{ {cases} }} }} {' '.join(states)} state rest {{ "
+    body = "s.egress_spec = 1 + (bit<9>) m.m; if (m.flag) { h.h.v = h.h.v + 1; }"
+    text = parts_text(top="\n".join(inner), state=start, body=body)
+    assert compare_text(preprocess_text(text, "case.p4"), 400).left > 100
+
+
 def test_a_hidden_table_has_no_entries() -> None:
     """No controller could name them, and none would write them."""
     local = """@hidden table t { key = { h.h.v: exact; } actions = { NoAction; }
@@ -119,7 +243,7 @@ def test_a_hidden_table_has_no_entries() -> None:
 
 
 SAMPLES = {
-    "code": "loop: how often it is run is not known at compile time",
+    "code": "",
     "copies": "",
     "externs": "a register's cells have up to 64 bits",
     "headers": "",

@@ -17,6 +17,7 @@ from olafswitch.simulation.netlist import Netlist
 
 DEVICE = {"LUT": 1_303_680, "FF": 2_607_360, "BRAM36": 2_016, "URAM": 960, "DSP": 9_024}
 """An XCU55C's resources; LUTRAM is counted among the LUTs."""
+MEMORY_BITS = 36_864 * DEVICE["BRAM36"] + 294_912 * DEVICE["URAM"]
 _LUTS_OF = {
     "RAM32M16": 8,
     "RAM64M8": 8,

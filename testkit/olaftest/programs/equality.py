@@ -88,7 +88,7 @@ def compare_text(
 
 def compared(text: str, frames: int, file: str) -> Compared:
     """As :func:`compare_text`, and kept until the program or its Verilog changes."""
-    made = compile_module(text, file, "p4_program")
+    made = compile_module(text, file, "simulated")
     parts = [own_digest(), made.text, *(path.read_text() for path in library()), text, str(frames)]
 
     def run(work: Path) -> None:

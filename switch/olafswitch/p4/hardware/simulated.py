@@ -60,9 +60,9 @@ class SimulatedSwitch(HardwarePlane):
         file: str = "program.p4", quick: bool = False,
     ) -> "SimulatedSwitch":  # fmt: skip
         """Of a preprocessed program. Raises Refused where it is outside of the subset."""
-        made = compile_module(text, file, "p4_program", functions)
+        made = compile_module(text, file, "simulated", functions)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "p4_program.v"
+            path = Path(folder) / "simulated.v"
             path.write_text(made.text)
             return cls(made.description, [path, *library()], info, seed, quick=quick)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.check.program import check_program
+from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.verilog.module import Module, module
-from olafswitch.p4.verilog.pipeline import pipeline
+from olafswitch.p4.verilog.pipeline import Pipeline, pipeline
 from olafswitch.simulation import mapping
 
 HASHES = ("crc32", "crc16", "csum16", "xor16", "identity")
@@ -28,6 +29,10 @@ _KEYWORDS = frozenset(_WORDS.split())
 """Words of Verilog and SystemVerilog that programs may be named after."""
 
 
+_LIBRARY = "p4_"
+"""How the names of the library's modules begin, and of no program's."""
+
+
 def library() -> list[Path]:
     """The Verilog files that every module is made of."""
     return sorted((Path(__file__).parent / "hdl").glob("*.v"))
@@ -40,11 +45,13 @@ def compile_module(
 
     Raises Refused, with the place, where the program is wrong or outside of the subset.
     """
-    name = name or re.sub(r"\W", "_", Path(file).stem)
-    if name in _KEYWORDS or not name[0].isalpha():
-        name = f"p4_{name}"
+    name = name or re.sub(r"\W", "_", Path(file).stem, flags=re.ASCII)
+    if name in _KEYWORDS or not name[0].isalpha() or name.lower().startswith(_LIBRARY):
+        name = f"program_{name}"
     try:
-        return module(name, pipeline(check_program(parse(text), file), functions))
+        made = pipeline(check_program(parse(text), file), functions)
+        require_memory(made)
+        return module(name, made)
     except OlafError:
         raise
     except RecursionError:
@@ -93,6 +100,21 @@ def report(made: Module) -> str:
     for register in about["registers"]:
         lines.append(f"  register {register['name']}: {register['cells']} cells of {register['bits']} bits")
     return "\n".join(lines) + "\n"
+
+
+def require_memory(made: Pipeline) -> None:
+    """Raise Refused, with the largest part, where a program's memory is more than the card has."""
+    parts = [(each.memory_bits, f"table {each.table.name}", each.table.pos) for each in made.tables]
+    parts += [(each.cells * each.bits, f"register {each.name}", each.pos) for each in made.registers]
+    parts += [(64 * each.cells, f"counter {each.counter.name}", each.counter.pos) for each in made.counts]
+    total = sum(bits for bits, _, _ in parts)
+    if total > mapping.MEMORY_BITS:
+        bits, what, pos = max(parts)
+        why = (
+            f"takes {bits / 1e6:,.0f} Mbit; with all other memory that is {total / 1e6:,.0f} Mbit,"
+            f" and a card (XCU55C) has {mapping.MEMORY_BITS / 1e6:,.0f}"
+        )
+        raise Refused(pos, what, why)
 
 
 def _mapped(made: Module) -> str:

@@ -71,8 +71,6 @@ class Deparsing:
             self._end(end, others | {end.chosen: graph.yes}, made)
         for at, pairs in sorted(self._written.items()):
             self.edits.changed[at] = (graph.any(*(c for c, _ in pairs)), graph.onehot(pairs, 8))
-        if len(self.edits.shifts) > MAX_SHIFTS:
-            raise Refused(pos, "deparser", f"changes a frame's length at more than {MAX_SHIFTS} places")
 
     def _end(self, end: End, assumed: dict[Node, Node], made: list[Emission]) -> None:
         g = self.g
@@ -119,3 +117,6 @@ class Deparsing:
         if delta:
             known = self.edits.shifts.get((split, delta), g.no)
             self.edits.shifts[split, delta] = g.any(known, chosen)
+            if len(self.edits.shifts) > MAX_SHIFTS:
+                why = f"changes a frame's length at more than {MAX_SHIFTS} places"
+                raise Refused(self._pos, "deparser", why)

@@ -6,6 +6,7 @@ a branch becomes a choice (``mux``), and a choice of which exactly one condition
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import product
 from typing import Any
 
 
@@ -23,6 +24,10 @@ class Node:
         return int(self.attr) if self.op == "const" else None
 
 
+ADDED = 64
+"""Bits that are added or compared in one cycle."""
+FACTOR = 16
+"""Bits of a factor of one multiplier, without sign."""
 _COMMUTE = ("and", "or", "xor", "add", "mul", "eq")
 _CHOOSING = ("and", "or", "not", "mux", "onehot", "cat", "slice")
 """What is worth looking into for what a fact decides."""
@@ -159,6 +164,8 @@ class Graph:
                 return self.no
             case "mul", 0:
                 return self.const(0, width)
+            case "mul", 1:
+                return a
             case (("shl" | "shr"), int(value)):
                 kept = max(0, a.width - value)
                 part = self.slice(a, 0 if op == "shl" else a.width - kept, kept)
@@ -205,10 +212,53 @@ class Graph:
     def nonzero(self, a: Node) -> Node:
         return self.invert(self.equal(a, 0))
 
+    def add(self, a: Node, b: Node) -> Node:
+        """Add; a wide sum is made of parts whose carries go from cycle to cycle."""
+        if a.width <= ADDED or a.value == 0 or b.value == 0:
+            return self.binary("add", a, b)
+        x, y = (self.resize(self.slice(each, 0, ADDED), ADDED + 1) for each in (a, b))
+        low, high = self.binary("add", x, y), a.width - ADDED
+        above = self.add(self.slice(a, ADDED, high), self.slice(b, ADDED, high))
+        carried = self.add(above, self.resize(self.slice(low, ADDED, 1), high))
+        return self.cat([carried, self.slice(low, 0, ADDED)])
+
+    def subtract(self, a: Node, b: Node) -> Node:
+        """Subtract; a wide difference is the sum with the complement, and one."""
+        if a.width <= ADDED or b.value == 0:
+            return self.binary("sub", a, b)
+        return self.add(self.add(a, self.invert(b)), self.const(1, a.width))
+
+    def less(self, a: Node, b: Node) -> Node:
+        """Compare without sign; wide values part by part."""
+        if a.width <= ADDED:
+            return self.binary("lt", a, b)
+        high = a.width - ADDED
+        (top_a, low_a), (top_b, low_b) = (
+            (self.slice(each, ADDED, high), self.slice(each, 0, ADDED)) for each in (a, b)
+        )
+        tied = self.all(self.binary("eq", top_a, top_b), self.less(low_a, low_b))
+        return self.any(self.less(top_a, top_b), tied)
+
+    def multiply(self, a: Node, b: Node) -> Node:
+        """Multiply; wide factors are split, so that each product fits a multiplier of the card."""
+        if a.width <= FACTOR:
+            return self.binary("mul", a, b)
+        parts = [
+            [(at, self.slice(each, at, min(FACTOR, a.width - at))) for at in range(0, a.width, FACTOR)]
+            for each in (a, b)
+        ]
+        terms = []
+        for (at, x), (by, y) in product(*parts):
+            if at + by < a.width and x.value != 0 and y.value != 0:
+                bits = min(2 * FACTOR, a.width - at - by)
+                made = self.binary("mul", self.resize(x, bits), self.resize(y, bits))
+                terms.append(self.slice(self.cat([made, self.const(0, at + by)]), 0, a.width))
+        return self.sum([self.resize(each, a.width) for each in terms] or [self.const(0, a.width)])
+
     def sum(self, terms: Sequence[Node]) -> Node:
         """As a tree, for ``a + b + c + d`` has two additions one after the other then, not three."""
         while len(terms) > 1:
-            pairs = [self.binary("add", a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            pairs = [self.add(a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
             terms = [*pairs, *terms[2 * len(pairs) :]]
         return terms[0]
 
@@ -280,17 +330,40 @@ class Graph:
             stack = [node]
             while stack:
                 top = stack[-1]
-                if top.op not in _CHOOSING:
-                    made.setdefault(top, top)
-                missing = [arg for arg in top.args if arg not in made] if top not in made else []
+                if top in made:
+                    stack.pop()
+                    continue
+                needed = _deciding(top, made) if top.op in _CHOOSING else ()
+                missing = [arg for arg in needed if arg not in made]
                 if missing:
                     stack += missing
-                    continue
-                stack.pop()
-                if top not in made:
-                    args = [made[arg] for arg in top.args]
-                    same = all(a is b for a, b in zip(args, top.args, strict=True))
+                elif len(needed) < len(top.args) and needed:
+                    made[top] = made[needed[-1]]
+                else:
+                    args = [made[arg] for arg in needed]
+                    same = all(a is b for a, b in zip(args, top.args, strict=False))
                     made[top] = top if same else self.rebuilt(top, args)
             return made[node]
 
         return visit
+
+
+def _deciding(node: Node, made: Mapping[Node, Node]) -> Sequence[Node]:
+    """List the arguments to look at next; where fewer than all decide, the last of them is the result."""
+    args = node.args
+    match node.op:
+        case "and" | "or":
+            ends = 0 if node.op == "and" else (1 << node.width) - 1
+            for each in args:
+                if each in made and made[each].value == ends:
+                    return (each,)
+        case "mux":
+            if args[0] not in made:
+                return args[:1]
+            value = made[args[0]].value
+            return args if value is None else (args[0], args[1 if value else 2])
+        case "onehot":
+            for condition, value in zip(args[::2], args[1::2], strict=True):
+                if condition in made and made[condition].value == 1:
+                    return condition, value
+    return args

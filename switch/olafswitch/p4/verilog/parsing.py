@@ -4,13 +4,15 @@ Nothing in hardware walks through states then: every field has a fixed place in 
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
 from olafswitch.p4.frozen import everything
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.ir.walk import pinned
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.symbolic import Machine
@@ -21,7 +23,8 @@ WINDOW = 256
 MAX_PAIRS = 512
 FRAME, BYTES, ERROR = "frame", "bytes", "$error"
 """Inputs: the first WINDOW bytes, the first on top, and how many the frame has. A place: the error."""
-_MOVES = ("extract", "advance")
+MAX_VISITS = 64
+"""How often a state may be entered at one place in the frame, on ways that may take no bytes."""
 _Key = tuple[str, int, tuple[str, ...]]
 
 
@@ -57,6 +60,8 @@ class Parsing:
         self._states = {state.name: state for state in flat(block)}
         self._rank = self._ranks()
         self._outside: tuple[tuple[int, bool], ...] = ()
+        self._leave: tuple[ir.Statement, ...] = ()
+        """What copies the results of applied parsers back where parsing ends in the state that runs."""
 
     def run(self) -> list[End]:
         """Leaves the machine in the merged state of all ends."""
@@ -65,8 +70,12 @@ class Parsing:
             machine.statement(variable)
         machine.env[ERROR] = g.const(0, 16)
         self._go("start", machine.path)
+        visits = Counter[_Key]()
         while self._waiting:
             _, _, key = heapq.heappop(self._waiting)
+            visits[key] += 1
+            if visits[key] > MAX_VISITS:
+                raise self._goes_round([key[0]])
             conditions, envs = self._entries.pop(key)
             if len(self._ends) > MAX_PAIRS:
                 raise Refused(self.block.pos, self.block.name, f"more than {MAX_PAIRS} ways through it")
@@ -74,6 +83,7 @@ class Parsing:
             machine.env = self.merged(conditions, envs)
             self.at = key[1]
             state = self._states[key[0]]
+            self._leave = state.leave
             machine.body(state.body)
             self._transition(state)
         ends = list(self._ends.values())
@@ -173,8 +183,7 @@ class Parsing:
         """An order of the states in which those that take no bytes come before where they lead."""
         before: dict[str, set[str]] = {name: set() for name in self._states}
         for name, state in self._states.items():
-            nodes = everything(state.body)
-            if any(isinstance(each, ir.ExternCall) and each.method in _MOVES for each in nodes):
+            if any(map(_takes_bytes, everything(state.body))):
                 continue
             for target in (state.transition.state, *(case.state for case in state.transition.cases)):
                 if target in before:
@@ -182,9 +191,15 @@ class Parsing:
         try:
             order = list(TopologicalSorter(before).static_order())
         except CycleError as error:
-            at = f"states {', '.join(error.args[1])} go round without taking bytes"
-            raise Refused(self.block.pos, self.block.name, at) from None
+            raise self._goes_round(error.args[1]) from None
         return {name: number for number, name in enumerate(order)}
+
+    def _goes_round(self, names: Iterable[str]) -> Refused:
+        return Refused(
+            self.block.pos,
+            self.block.name,
+            f"states {', '.join(dict.fromkeys(names))} go round without taking bytes",
+        )
 
     def _shape(self) -> tuple[str, ...]:
         """The valid headers, and the stacks' next elements."""
@@ -207,12 +222,15 @@ class Parsing:
         self._entries[key][1].append(dict(self.m.env))
 
     def _end(self, condition: Node, error: str) -> None:
-        env = dict(self.m.env)
+        machine = self.m
+        path, env, machine.env, machine.path = machine.path, machine.env, dict(machine.env), condition
+        machine.body(ir.Body(self._leave))
         if error:
-            env[ERROR] = self.g.const(self.errors.index(error), 16)
+            machine.env[ERROR] = self.g.const(self.errors.index(error), 16)
         end = self._ends.setdefault((self.at, self._shape()), End(self.at))
         end.conditions.append(condition)
-        end.envs.append(env)
+        end.envs.append(machine.env)
+        machine.env, machine.path = env, path
 
     def _transition(self, state: ir.State) -> None:
         g, node = self.g, state.transition
@@ -241,46 +259,87 @@ class Parsing:
             low = g.const(match.value, subject.width)
             if match.high is not None:
                 high = g.const(match.high, subject.width)
-                yield g.invert(g.any(g.binary("lt", subject, low), g.binary("lt", high, subject)))
+                yield g.invert(g.any(g.less(subject, low), g.less(high, subject)))
             elif match.mask is not None:
                 yield g.binary("eq", g.binary("and", subject, g.const(match.mask, subject.width)), low)
             else:
                 yield g.binary("eq", subject, low)
 
 
-def flat(block: ir.Block) -> list[ir.State]:
-    """A parser's states, with those of the parsers that it applies in the places of the calls."""
-    states: list[ir.State] = []
+def _takes_bytes(node: object) -> bool:
+    """Whether a call takes bytes of the frame, unless it fails."""
+    match node:
+        case ir.ExternCall(method="extract", args=args):
+            return t.max_width(args[0].type) > 0
+        case ir.ExternCall(method="advance", args=args):
+            by = args[0].value
+            return not isinstance(by, ir.Const) or by.value != 0
+    return False
+
+
+class FlatState(ir.State):
+    """A state of a parser or of one in it; ``leave`` copies results back where parsing ends in it."""
+
+    leave: tuple[ir.Statement, ...] = ()
+
+
+def flat(block: ir.Block) -> list[FlatState]:
+    """List a parser's states, with those of the parsers that it applies in the places of the calls."""
+    states: list[FlatState] = []
     for state in block.states:
-        _split(state, states)
+        _split(FlatState(state.name, state.body, state.transition), states)
     return states
 
 
-def _split(state: ir.State, states: list[ir.State]) -> None:
+def _split(state: FlatState, states: list[FlatState]) -> None:
     statements = state.body.statements
     for at, each in enumerate(statements):
         match each:
             case ir.Do(call=ir.Apply(target=ir.Block(kind="parser") as inner, args=args)):
-                enter, leave = list[ir.Statement](), list[ir.Statement]()
-                for param, arg in zip(inner.params, args, strict=True):
-                    if not isinstance(t.unwrapped(param.type), t.Extern):
-                        enter.append(ir.Declare(param.local, arg.value if param.direction != "out" else None))
-                        if param.direction in ("out", "inout") and arg.value is not None:
-                            leave.append(ir.Assign(arg.value, param.local))
                 prefix, after = f"{state.name}.{at}.", f"{state.name}.{at}"
-                body = ir.Body((*statements[:at], *enter, *inner.variables))
-                states.append(ir.State(state.name, body, ir.Transition(f"{prefix}start", (), ())))
-                states += [_renamed(one, prefix, after) for one in flat(inner)]
-                rest = ir.Body((*leave, *statements[at + 1 :]))
-                _split(ir.State(after, rest, state.transition), states)
+                enter, leave = _copies(inner.params, args, prefix)
+                begin = ir.Transition(f"{prefix}start", (), ())
+                places = state.body.places
+                before = ir.Body((*statements[:at], *enter, *inner.variables), places[:at])
+                states.append(FlatState(state.name, before, begin, state.leave))
+                states += [_renamed(one, prefix, after, (*leave, *state.leave)) for one in flat(inner)]
+                rest = ir.Body(
+                    (*leave, *statements[at + 1 :]), places[at : at + 1] * len(leave) + places[at + 1 :]
+                )
+                _split(FlatState(after, rest, state.transition, state.leave), states)
                 return
     states.append(state)
 
 
-def _renamed(state: ir.State, prefix: str, after: str) -> ir.State:
+def _copies(
+    params: Sequence[ir.Parameter], args: Sequence[ir.Arg], prefix: str
+) -> tuple[list[ir.Statement], tuple[ir.Statement, ...]]:
+    """Make the statements that copy arguments into a parser's parameters, and those that copy them back.
+
+    Where a result goes is decided before the call: its indices are evaluated first.
+    """
+    enter, leave = list[ir.Statement](), list[ir.Statement]()
+
+    def keep(index: ir.Expr) -> ir.Expr:
+        local = ir.Local(index.type, f"${prefix}{len(enter)}")
+        enter.append(ir.Declare(local, index))
+        return local
+
+    for param, arg in zip(params, args, strict=True):
+        if isinstance(t.unwrapped(param.type), t.Extern):
+            continue
+        value = arg.value
+        if param.direction in ("out", "inout") and value is not None:
+            value = pinned(value, keep)
+            leave.append(ir.Assign(value, param.local))
+        enter.append(ir.Declare(param.local, value if param.direction != "out" else None))
+    return enter, tuple(leave)
+
+
+def _renamed(state: FlatState, prefix: str, after: str, leave: tuple[ir.Statement, ...]) -> FlatState:
     def name(target: str) -> str:
         return after if target == "accept" else target if target == "reject" else prefix + target
 
     cases = tuple(ir.SelectCase(case.sets, name(case.state), case.pos) for case in state.transition.cases)
     transition = ir.Transition(name(state.transition.state), state.transition.subjects, cases)
-    return ir.State(prefix + state.name, state.body, transition)
+    return FlatState(prefix + state.name, state.body, transition, (*state.leave, *leave))

@@ -115,6 +115,7 @@ class Schedule:
         cycle = max((self.cycle[arg] for arg in args), default=0)
         level = max((self._level[arg] for arg in args if self.cycle[arg] == cycle), default=0.0)
         cost = levels(node)
+        assert cost <= LIMIT, f"{node.op} of {node.width} bits takes more than a cycle"
         if level and level + cost > LIMIT:
             cycle, level = cycle + 1, 0.0
         level += cost

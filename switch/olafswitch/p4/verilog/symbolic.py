@@ -60,23 +60,31 @@ class Machine:
     # --- statements
 
     def body(self, body: ir.Body) -> None:
-        for node, place in zip_longest(body.statements, body.places):
+        self._steps(list(zip_longest(body.statements, body.places)))
+
+    def _steps(self, steps: Sequence[tuple[ir.Statement, Pos | None]]) -> None:
+        for number, (node, place) in enumerate(steps, 1):
             self.pos = place or self.pos
-            self.branch(self.g.invert(self._dead()), partial(self._reached, node), lambda: None)
+            self.statement(node)
+            if any(self.env[each].value != 0 for each in self._leaves):
+                self._where_reached(partial(self._steps, steps[number:]))
+                return
 
-    def _dead(self) -> Node:
-        """Whether what follows here is not reached."""
-        return self.g.any(*(self.env[place] for place in self._leaves))
+    def _where_reached(self, run: Callable[[], None]) -> None:
+        """Run what follows as one branch, in which no jump was taken, so that what is known stays so.
 
-    def _reached(self, node: ir.Statement) -> None:
-        """Run a statement where it is reached: nothing has left there yet, so its loops stay constant."""
-        before = dict(self.env)
-        self.env.update({place: self.g.no for place in self._leaves})
-        self.statement(node)
-        self._restore_leaves(before)
+        A table's action in a condition may exit, too.
+        """
 
-    def _restore_leaves(self, before: Leaves) -> None:
-        self.env.update({place: before[place] for place in self._leaves if self.env[place].value == 0})
+        def reached() -> None:
+            self.env.update(dict.fromkeys(self._leaves, self.g.no))
+            run()
+
+        dead = self.g.any(*(self.env[place] for place in self._leaves))
+        if dead.value is None:
+            self.branch(self.g.invert(dead), reached, lambda: None)
+        elif not dead.value:
+            run()
 
     def statement(self, node: ir.Statement) -> None:
         match node:
@@ -88,17 +96,18 @@ class Machine:
             case ir.Assign(target=target, value=value):
                 if has_effects(value) or has_effects(target):
                     target = self.pin(target)
-                self.assign(target, self.value(value))
+                made = self.value(value)
+                self._where_reached(lambda: self.assign(target, made))
             case ir.Do(call=call):
                 self.value(call)
             case ir.If(condition=condition, yes=yes, no=no):
-                self.branch(
-                    self.scalar(condition),
-                    lambda: self.statement(yes),
-                    lambda: self.statement(no) if no is not None else None,
-                )
-            case ir.Switch():
-                self._switch(self.scalar(node.subject), node.cases)
+                choice = self.scalar(condition)
+                otherwise = no if no is not None else ir.Body(())
+                sides = partial(self.statement, yes), partial(self.statement, otherwise)
+                self._where_reached(lambda: self.branch(choice, *sides))
+            case ir.Switch(cases=cases):
+                subject = self.scalar(node.subject)
+                self._where_reached(lambda: self._switch(subject, cases))
             case ir.Jump(word="exit"):
                 self.env[EXITED] = self.g.yes
             case ir.Jump(word=word):
@@ -151,34 +160,34 @@ class Machine:
         broken, continued = self.fresh(), self.fresh()
         self.env[broken] = self.g.no
         self._loops.append((broken, continued))
-        self._leaves += [broken, continued]
-        outside: list[tuple[Node, Leaves, Node, tuple[tuple[int, bool], ...]]] = []
-        for _ in range(MAX_ROUNDS):
-            self.env[continued] = self.g.no
+        self._leaves.append(broken)
+        self._round(node, pos, continued, 0)
+        self._loops.pop()
+        self._leaves.remove(broken)
+
+    def _round(self, node: ir.Loop, pos: Pos, continued: str, number: int) -> None:
+        """Run a loop from this round on; a jump out of one round leaves the later ones to a branch."""
+        while True:
             condition = self.scalar(node.condition)
             if condition.value is None:
                 raise Refused(pos, "loop", "how often it is run is not known at compile time")
             if not condition.value:
-                break
-            self.body(ir.Body((node.body,)))
+                return
+            if number == MAX_ROUNDS:
+                raise Refused(pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
             self.env[continued] = self.g.no
+            self._leaves.append(continued)
+            self.body(ir.Body((node.body,)))
+            self._leaves.pop()
+            number += 1
+            if any(self.env[each].value != 0 for each in self._leaves):
+                self._where_reached(partial(self._next_round, node, pos, continued, number))
+                return
             self.body(node.update)
-            alive = self.g.invert(self._dead())
-            if alive.value == 0:
-                break
-            if alive.value is None:  # the rounds from here on are inside of a branch, in which none has left
-                outside.append((alive, dict(self.env), self.path, self.sides))
-                self._serial += 1
-                self.sides = (*self.sides, (self._serial, True))
-                self.path = self.g.all(self.path, alive)
-                self.env.update({place: self.g.no for place in self._leaves})
-        else:
-            raise Refused(pos, "loop", f"it has more than {MAX_ROUNDS} rounds")
-        for alive, env, self.path, self.sides in reversed(outside):
-            self._restore_leaves(env)
-            self.env = self._merged(alive, self.env, env)
-        self._loops.pop()
-        del self._leaves[-2:]
+
+    def _next_round(self, node: ir.Loop, pos: Pos, continued: str, number: int) -> None:
+        self.body(node.update)
+        self._round(node, pos, continued, number)
 
     # --- calls
 

@@ -73,6 +73,11 @@ class Engine:
         return self.entry_bits + self.slot_bits + 1
 
     @property
+    def memory_bits(self) -> int:
+        """Bits of memory that its ways take."""
+        return (self.key_bits + self.entry_bits + 1) * (self.ways << self.row_bits)
+
+    @property
     def latency(self) -> int:
         return LATENCY[self.kind]
 
@@ -89,7 +94,7 @@ class Engine:
 
 def _ways(size: int) -> tuple[int, int]:
     """The fewest places, as hash ways of 2^n rows, that hold ``size`` entries."""
-    choices = ((ways << bits, ways, bits) for bits in range(4, 21) for ways in range(4, 8))
+    choices = ((ways << bits, ways, bits) for bits in range(4, 33) for ways in range(4, 8))
     return min(each for each in choices if each[0] * _FULL >= size)[1:]
 
 

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
-from olafswitch.p4.verilog.graph import Graph, Node
+from olafswitch.p4.verilog.graph import FACTOR, Graph, Node
 
 Leaves = dict[str, Node]
 """A value: a node for each scalar in it, by the way there; that of a scalar itself is empty."""
 VALID, NEXT = ".$", ".#"
 """The leaves that hold a header's validity, and the index of a stack's next element."""
 SIZE_BITS = 32
+MAX_PRODUCT = 128
+"""Bits of a product, which takes 36 multipliers then, unless a factor is a constant of one multiplier."""
+FULL = 1 << FACTOR
 
 
 def width(type_: t.Type) -> int | None:
@@ -90,7 +93,7 @@ class Operators:
     def unary(self, op: str, a: Node) -> Node:
         if op in ("!", "~"):
             return self.g.invert(a)
-        return self.g.binary("sub", self.g.const(0, a.width), a)
+        return self.g.subtract(self.g.const(0, a.width), a)
 
     def cast(self, source: t.Type, target: t.Type, a: Node) -> Node:
         g, bits = self.g, width(target) or 0
@@ -104,10 +107,19 @@ class Operators:
         """Raises Refused at a division that hardware cannot do in a step."""
         g, base = self.g, t.stripped(node.left.type)
         signed = isinstance(base, t.Bit) and base.signed
-        simple = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+        simple = {"&": "and", "|": "or", "^": "xor"}
         match node.op:
             case op if op in simple:
                 return g.binary(simple[op], a, b)
+            case "+":
+                return g.add(a, b)
+            case "-":
+                return g.subtract(a, b)
+            case "*" if a.width > MAX_PRODUCT and min(a.value or FULL, b.value or FULL) >= FULL:
+                why = f"a product of {a.width} bits takes too many multipliers; up to {MAX_PRODUCT} bits fit"
+                raise Refused(pos, "*", why)
+            case "*":
+                return g.multiply(a, b)
             case "++":
                 return g.cat([a, b])
             case "<<":
@@ -117,7 +129,7 @@ class Operators:
             case "<" | ">" | "<=" | ">=":
                 if signed:
                     a, b = self._biased(a), self._biased(b)
-                less = g.binary("lt", *((a, b) if node.op in ("<", ">=") else (b, a)))
+                less = g.less(*((a, b) if node.op in ("<", ">=") else (b, a)))
                 return less if node.op in ("<", ">") else g.invert(less)
             case "|+|" | "|-|":
                 return self._saturated(node.op == "|+|", signed, a, b)
@@ -136,7 +148,7 @@ class Operators:
         divisor, left = g.resize(b, bits), g.const(0, bits)
         for at in reversed(range(a.width)):
             left = g.cat([g.slice(left, 0, bits - 1), g.slice(a, at, 1)])
-            left = g.mux(g.binary("lt", left, divisor), left, g.binary("sub", left, divisor))
+            left = g.mux(g.less(left, divisor), left, g.subtract(left, divisor))
         larger = g.nonzero(g.slice(b, a.width, b.width - a.width)) if b.width > a.width else g.no
         inside = g.mux(larger, a, g.resize(left, a.width))
         return g.mux(g.equal(b, 0), g.const(0, a.width), inside)
@@ -159,9 +171,9 @@ class Operators:
 
     def _saturated(self, adds: bool, signed: bool, a: Node, b: Node) -> Node:
         g, top = self.g, a.width - 1
-        result = g.binary("add" if adds else "sub", a, b)
+        result = g.add(a, b) if adds else g.subtract(a, b)
         if not signed:
-            over = g.binary("lt", result, a) if adds else g.binary("lt", a, b)
+            over = g.less(result, a) if adds else g.less(a, b)
             return g.mux(over, g.const(-1 if adds else 0, a.width), result)
         x, y, s = (g.slice(each, top, 1) for each in (a, b, result))
         alike = g.binary("eq", x, y)

@@ -1,0 +1,94 @@
+"""Random programs of all that the subset has, as Verilog and as C++; what they are made of is counted."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from olaflab.pipeline.programs.equality import compare_text
+from olaflab.pipeline.programs.structures import HASHES, Structures, structured_texts
+from olafswitch.p4.check.program import check_program
+from olafswitch.p4.frozen import Frozen, everything
+from olafswitch.p4.ir import nodes as ir
+from olafswitch.p4.ir import types as t
+from olafswitch.p4.syntax.parse import parse
+from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.verilog.externs import _CALLS
+from olafswitch.p4.verilog.tables import LATENCY, engine
+
+PROGRAMS = 40
+LEAST = 3
+"""How often each construct occurs in PROGRAMS programs."""
+_OPERATORS = ("+", "-", "*", "&", "|", "^", "|+|", "|-|", "++", "<<", ">>", "==", "!=", "<", "<=", "&&", "||")
+NOT_OF_V1MODEL = {"UserExtern.apply", "Checksum.apply", "Counter.count"}
+
+
+def _nodes(program: ir.Program) -> Iterator[Frozen]:
+    roots: list[Frozen] = [function.body for function in program.functions]
+    for block in program.blocks:
+        roots += [*block.variables, block.body, *block.states, *(each.body for each in block.actions)]
+    for root in roots:
+        yield from everything(root)
+
+
+def _constructs(program: ir.Program) -> Iterator[str]:
+    """Name what a program is made of, from the checked program, not from what the generator meant."""
+    for table in program.tables:
+        yield f"engine {engine(table).kind}"
+        yield from (f"key {key.kind}" for key in table.match_keys)
+        if table.counter is not None:
+            yield "direct counter"
+    for node in _nodes(program):
+        yield type(node).__name__
+        match node:
+            case ir.ExternCall():
+                yield f"{node.owner}.{node.method}" if node.owner else node.method
+                yield from (f"hash {name}" for name in HASHES if f"'{name}'" in repr(node.args))
+            case ir.HeaderCall(method=method):
+                yield method
+            case ir.StackPart(part=part):
+                yield part
+            case ir.Jump(word=word):
+                yield word
+            case ir.Apply(target=target):
+                yield f"{target.kind} applied"
+            case ir.TableApply(part=part):
+                yield f"table {part}"
+            case ir.SelectCase(sets=ir.ValueSet()):
+                yield "value set"
+            case ir.Transition(state="reject"):
+                yield "reject"
+            case ir.Field(base=base) if t.is_union(t.stripped(base.type)):
+                yield "header union"
+            case ir.Binary(op=op):
+                yield f"operator {op}"
+
+
+def _wanted() -> set[str]:
+    """Name what the back end takes: its externs, engines, statements and expressions."""
+    kinds: Iterable[type] = [*ir.Statement.__subclasses__(), *ir.Expr.__subclasses__()]
+    return {
+        *(each.__name__ for each in kinds),
+        *(set(_CALLS) - NOT_OF_V1MODEL),
+        *(f"engine {kind}" for kind in LATENCY),
+        *(f"key {kind}" for kind in ("exact", "lpm", "ternary", "range", "optional")),
+        *(f"hash {name}" for name in HASHES),
+        *("setValid", "setInvalid", "push_front", "pop_front", "next", "last", "lastIndex"),
+        *("break", "continue", "exit", "parser applied", "control applied", "direct counter", "value set"),
+        *("table hit", "table miss", "table action_run", "header union"),
+        *(f"operator {op}" for op in _OPERATORS),
+    }
+
+
+def test_the_programs_hold_every_construct_of_the_subset() -> None:
+    seen: Counter[str] = Counter()
+    for text in structured_texts(PROGRAMS):
+        seen.update(set(_constructs(check_program(parse(preprocess_text(text, "case.p4")), "case.p4"))))
+    missing = {name: seen[name] for name in sorted(_wanted()) if seen[name] < LEAST}
+    assert not missing
+
+
+@pytest.mark.parametrize("seed", [2, 5, 11])
+def test_a_program_is_the_same_in_verilog(seed: int) -> None:
+    text = Structures(seed).structured()
+    assert compare_text(preprocess_text(text, "case.p4"), 200).frames == 200
