@@ -360,8 +360,8 @@ def _deciding(node: Node, made: Mapping[Node, Node]) -> Sequence[Node]:
         case "mux":
             if args[0] not in made:
                 return args[:1]
-            value = made[args[0]].value
-            return args if value is None else (args[0], args[1 if value else 2])
+            choice = made[args[0]].value
+            return args if choice is None else (args[0], args[1 if choice else 2])
         case "onehot":
             for condition, value in zip(args[::2], args[1::2], strict=True):
                 if condition in made and made[condition].value == 1:
