@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from olaflab.pipeline.programs.equality import compare_text
-from olaflab.pipeline.programs.structures import HASHES, Structures, structured_texts
 from olafswitch.p4.check.program import check_program
 from olafswitch.p4.frozen import Frozen, everything
 from olafswitch.p4.ir import nodes as ir
@@ -15,6 +13,8 @@ from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.p4.verilog.externs import _CALLS
 from olafswitch.p4.verilog.tables import LATENCY, engine
+from olaftest.programs.equality import compare_text
+from olaftest.programs.structures import HASHES, Structures, structured_texts
 
 PROGRAMS = 40
 LEAST = 3
@@ -88,7 +88,7 @@ def test_the_programs_hold_every_construct_of_the_subset() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("seed", [2, 5, 11])
+@pytest.mark.parametrize("seed", [101, 105, 111])
 def test_a_program_is_the_same_in_verilog(seed: int) -> None:
     text = Structures(seed).structured()
     assert compare_text(preprocess_text(text, "case.p4"), 200).frames == 200

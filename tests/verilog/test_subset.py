@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from pyverilog.vparser.parser import VerilogParser
 
 from olafctl import paths
-from olaflab.pipeline.programs.equality import PORTS, compare_text
 from olafswitch.cli.verbs.compile import command
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
 from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4.verilog.module import Module
 from olafswitch.simulation.verilate import lint
+from olaftest.programs.equality import PORTS, compare_text
 from tests.p4.parts import parts_text
 from tests.p4.switches import PROGRAMS
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from olaflab.pipeline.programs.generator import FRAME_BYTES, Generator, expected
 from olafswitch.p4.compiler import as_text, compile_text, p4info_of
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.switch.native import NativeSwitch
 from olafswitch.p4.syntax.preprocess import preprocess_text
 from olafswitch.ports.pcap import PcapReader, PcapWriter
 from olaftest.programs.equality import compare_text
+from olaftest.programs.generator import FRAME_BYTES, Generator, expected
 
 SECONDS = 60
 MISSING = [tool for tool in ("p4c-bm2-ss", "simple_switch", "unshare") if not shutil.which(tool)]

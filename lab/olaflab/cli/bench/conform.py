@@ -91,9 +91,9 @@ def command(
 
 
 def _compare_programs(count: int, files: tuple[Path, ...], frames: int) -> Report:
-    from olaflab.pipeline.programs.generator import Generator
     from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
     from olaftest.programs.equality import Difference, compared
+    from olaftest.programs.generator import Generator
 
     def texts() -> Iterator[tuple[str, str]]:
         for file in files:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from olaflab.pipeline.programs.generator import CHOSEN, Generator
+from olaftest.programs.generator import CHOSEN, Generator
 
 TOP = """#include <core.p4>
 #include <v1model.p4>
