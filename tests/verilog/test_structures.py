@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -9,8 +10,10 @@ from olafswitch.p4.check.program import check_program
 from olafswitch.p4.frozen import Frozen, everything
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
+from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import preprocess_text
+from olafswitch.p4.verilog.compile import compile_module
 from olafswitch.p4.verilog.externs import _CALLS
 from olafswitch.p4.verilog.tables import LATENCY, engine
 from olaftest.programs.equality import compare_text
@@ -88,7 +91,12 @@ def test_the_programs_hold_every_construct_of_the_subset() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("seed", [101, 105, 111])
-def test_a_program_is_the_same_in_verilog(seed: int) -> None:
-    text = Structures(seed).structured()
-    assert compare_text(preprocess_text(text, "case.p4"), 200).frames == 200
+@pytest.mark.parametrize("first", [101, 111, 121])
+def test_a_program_is_the_same_in_verilog(first: int) -> None:
+    """Take the first program from there on that hardware has room for."""
+    for seed in range(first, first + 10):
+        text = preprocess_text(Structures(seed).structured(), "case.p4")
+        with suppress(Refused):
+            compile_module(text, "case.p4")
+            break
+    assert compare_text(text, 200).frames == 200

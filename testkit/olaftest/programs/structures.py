@@ -249,13 +249,18 @@ class Structures(Generator):
     def _settle(self, depth: int) -> str:
         target = self.random.choice(("h.f.b", "m.m", "h.s[0].v", "y"))
         changed = self.random.choice(("h.f.a", "y", "m.pair.y"))
-        return f"{target} = settle({changed}, m.w, {self.bits(8, 1).text});"
+        value = self.bits(8, 1).text
+        if self.random.random() < 0.4:  # by name, and a value that another argument changes
+            value = f"settle(m.pair.y, m.pair.x, {value})"
+            return f"{target} = settle(z = {value}, y = m.w, x = {changed});"
+        return f"{target} = settle({changed}, m.w, {value});"
 
     def _hash(self, depth: int) -> str:
         function = self.random.choice(HASHES)
         most = self.random.choice(("32w16", "32w65536", "32w10", "(bit<32>) h.f.a"))
         base = self.random.choice((0, 5))
-        return f"hash(m.w, HashAlgorithm.{function}, 16w{base}, {{ h.f.a, h.n.d, m.w }}, {most});"
+        changed = self.random.choice(("m.w", "settle(m.m, m.w, h.f.b)"))
+        return f"hash(x, HashAlgorithm.{function}, 16w{base}, {{ h.f.a, h.n.d, {changed} }}, {most});"
 
     def _counter(self, depth: int) -> str:
         self._locals.append("counter(16, CounterType.packets_and_bytes) count;")

@@ -325,7 +325,7 @@ def _copies(
         enter.append(ir.Declare(local, index))
         return local
 
-    for param, arg in zip(params, args, strict=True):
+    for param, arg in sorted(zip(params, args, strict=True), key=lambda each: each[1].turn):
         if isinstance(t.unwrapped(param.type), t.Extern):
             continue
         value = arg.value
