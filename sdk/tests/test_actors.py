@@ -178,6 +178,36 @@ def test_stopped_actors_end_with_a_parent_that_is_killed(tmp_path: Path) -> None
     until(lambda: all(_gone(pid) for pid in pids))
 
 
+def test_a_script_without_a_main_guard_is_named_once(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text("""if True:
+        import time
+        import tests.test_actors as these
+        actors = these.Actors(these.failing, held=these.Held(), now=time.monotonic)
+        actors.invoke([0])
+        while True:
+            actors.serve(60.0)
+    """)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert run.stderr.splitlines()[-1].startswith(f"olaf.errors.OlafError: {script} starts processes")
+    assert run.stderr.count("Traceback") == 1 and '__name__ == "__main__"' in run.stderr
+
+
+@LINUX
+def test_a_process_that_is_to_stop_counts_as_stopped_before_its_turn_comes() -> None:
+    """SIGSTOP waits while a process cannot be scheduled, as on a busy machine: here, in an idle class."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        for _ in range(200):
+            os.kill(child.pid, signal.SIGSTOP)
+            assert stopped(child.pid)
+            os.kill(child.pid, signal.SIGCONT)
+    finally:
+        child.kill()
+        child.wait()
+
+
 def _gone(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

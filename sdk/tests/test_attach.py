@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -501,7 +501,13 @@ def test_a_forked_process_is_refused_and_may_attach_by_itself() -> None:
 
     try:
         step()
-        uses = [step, link.exchange, link.worker.poll, lambda: link.worker.wait(1.0), server.weights]
+        uses: list[Callable[[], object]] = [
+            step,
+            link.exchange,
+            link.worker.poll,
+            lambda: link.worker.wait(1.0),
+            server.weights,
+        ]
         assert [in_a_fork(use) for use in uses] == ["Taken"] * len(uses)
         assert in_a_fork(attach_anew) == "True"
         step()

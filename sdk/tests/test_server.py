@@ -15,7 +15,8 @@ from olaf import ParameterServer, Worker
 from olaf.errors import BadAddress, BadCheckpoint
 from olaf.policies import Periodic, Plain, RewardGated, Synchronous
 from olaf.server.model import RESERVED
-from olaf.transport.segments import Segments
+from olaf.transport import wire
+from olaf.transport.segments import Segments, payload
 from olaf.transport.virtual import VirtualNetwork
 from tests.network import SERVER, Lossy, vector, weights_of, worker_address
 
@@ -94,6 +95,20 @@ def test_a_refused_update_is_answered_with_the_weights() -> None:
     network.run(network.time + 1.0)
     assert server.counters().refused == 1
     assert worker.counters.acks == 2
+
+
+@pytest.mark.parametrize("reward", [np.inf, np.nan])
+def test_a_reward_that_is_not_finite_does_not_close_the_gate(reward: float) -> None:
+    """The global reward is an average of all: one that is infinite would refuse every later update."""
+    network = VirtualNetwork(Lossy())
+    server = ParameterServer(port=network.port(SERVER))
+    (worker,) = workers_of(network, 1)
+    update = wire.Olaf(wire.VERSION, wire.FrameType.UPDATE, 0, 0, 1, 1, reward, 0, 0, 0)
+    network.port(worker_address(1)).send(SERVER, update.pack(), payload(np.ones(10, np.float32)))
+    network.run(network.time + 0.1)
+    worker.offer(np.ones(10, np.float32), 5.0)
+    network.run(network.time + 0.1)
+    assert (server.counters().unusable, server.counters().applied, worker.counters.acks) == (1, 1, 1)
 
 
 def test_a_checkpoint_continues_with_versions_never_given_out(tmp_path: Path) -> None:

@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Any, Callable
 
+from olaf.errors import OlafError
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 _PATIENCE = 5.0
 """Seconds for a process to end by itself."""
+_UNGUARDED = 76
+"""Exit code of a process whose script would start processes again."""
 _DEATH_SIGNAL = 1
 """prctl's number for the signal that a process gets when the one that forked it ends."""
 
@@ -46,6 +50,8 @@ class Children:
 
     def start(self, slot: int, target: Callable[..., object], *arguments: object) -> None:
         """Run ``target(pipe, *arguments)``, a function of a module, in a process of its own."""
+        if getattr(multiprocessing.process.current_process(), "_inheriting", False):
+            os._exit(_UNGUARDED)  # the script starts its processes again where it is imported by one
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_run, args=(target, theirs, *arguments), daemon=True)
         process.start()
@@ -58,7 +64,10 @@ class Children:
             self._pipes[slot].send(what)
 
     def heard(self, seconds: float) -> list[tuple[int, Any]]:
-        """Wait up to ``seconds`` for processes: (slot, its message), or Gone where it has ended."""
+        """Wait up to ``seconds`` for processes: (slot, its message), or Gone where it has ended.
+
+        Raises OlafError where a process has found that the script starts processes when it is imported.
+        """
         due = {pipe: slot for slot, pipe in self._pipes.items()}
         ready = multiprocessing.connection.wait(list(due), seconds)
         found: list[tuple[int, Any]] = []
@@ -70,6 +79,12 @@ class Children:
             except (EOFError, OSError):
                 process = self._processes[slot]
                 self.stop(slot)
+                if process.exitcode == _UNGUARDED:
+                    script = getattr(sys.modules["__main__"], "__file__", "the script")
+                    raise OlafError(
+                        f"{script} starts processes whenever it is imported, as each of them does: put what "
+                        'it runs under if __name__ == "__main__":'
+                    ) from None
                 found.append((slot, Gone(f"exit code {process.exitcode}")))
         return found
 

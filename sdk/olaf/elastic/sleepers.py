@@ -35,11 +35,20 @@ class Freeze:
 
 
 def stopped(pid: int) -> bool:
-    """Whether a process is stopped or has ended, so holds no core. On Linux; False elsewhere."""
+    """Whether a process is stopped or has ended, so runs no more. On Linux; False elsewhere.
+
+    On a busy machine the kernel stops a process only when its turn comes; it runs no code of its own then.
+    """
     if sys.platform != "linux":
         return False
+    return _stopped(pid) or _stopped(pid)  # it may stop between the two lines of one look
+
+
+def _stopped(pid: int) -> bool:
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return True
-    return text.rpartition(")")[2].split()[0] in ("T", "Z", "X")
+    found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    pending = int(found["SigPnd"][0], 16) | int(found["ShdPnd"][0], 16)
+    return found["State"][0] in ("T", "Z", "X") or bool(pending >> (signal.SIGSTOP - 1) & 1)

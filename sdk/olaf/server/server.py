@@ -21,7 +21,7 @@ from olaf.transport import frames, wire
 from olaf.transport.address import Cluster, host_port, parse
 from olaf.transport.membership import Membership, is_control, key_of
 from olaf.transport.port import Address, Port, Run
-from olaf.transport.segments import Segments, Vector, finite, stretches
+from olaf.transport.segments import Segments, Vector, finite, representable, stretches
 from olaf.transport.udp import UdpPort
 
 DEFAULT = "default"
@@ -307,7 +307,7 @@ class ParameterServer:
             return
         segments = range(header.segment, header.segment + count)
         begin = segments.start * model.segments.size
-        usable = header.count >= 1 and not math.isnan(header.reward)
+        usable = header.count >= 1 and representable(header.reward)
         usable = usable and (count > 1 or finite(values))
         moved: list[range] = []
         for first, part in model.first(source, header.seq, segments):

@@ -208,7 +208,7 @@ class Run:
             actor.weights, actor.version = found[0].astype(float), found[1]
 
     def _publish(self) -> None:
-        self.ring.version = self.updates % (1 << 16)
+        self.ring.version = self.updates
         self.ring.objects.publish("weights", self._learner.weights, self.ring.version)
 
     def _learn(self, firing: Firing) -> None:
