@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.server.aom import AgeOfModel
+from olaf.server.model import AgeOfModel
 
 
 def test_the_average_of_a_sawtooth() -> None:

@@ -40,7 +40,7 @@ def test_experience_and_elastic_load_nothing_of_the_network() -> None:
         "print(*sorted({n.split('.')[1] for n in sys.modules if n.startswith('olaf.')}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["elastic", "errors", "experience", "serial"]
+    assert done.stdout.split() == ["elastic", "errors", "experience", "guards"]
 
 
 def test_every_policy_has_a_row_in_the_readme() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from olaf.errors import NoAnswer
 from olaf.rounds import Rounds
-from olaf.rounds.reduction import Reduction
+from olaf.rounds.lane import Reduction
 from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.segments import Vector

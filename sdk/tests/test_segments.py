@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olaf.serial import distance, newer
-from olaf.server.replay import Replay
+from olaf.server.model import Replay
 from olaf.transport.segments import JUMBO_MTU, STANDARD_MTU, Segments, finite, payload, values_of
 from olaf.transport.wire import packet_values
 

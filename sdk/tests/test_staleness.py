@@ -21,8 +21,7 @@ from olaf.policies import (
     Stellaris,
     Update,
 )
-from olaf.server.model import RESERVED, Model
-from olaf.server.staleness import BOUNDS, Staleness
+from olaf.server.model import BOUNDS, RESERVED, Model, Staleness
 from olaf.transport import wire
 from olaf.transport.port import Run
 from olaf.transport.segments import Segments, Vector

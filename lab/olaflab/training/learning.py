@@ -6,7 +6,7 @@ from typing import Any
 
 from olaf import ParameterServer
 from olaf.elastic import Admission, Carried, Ledger, Warm
-from olaf.elastic.ledger import Invocation, Report
+from olaf.elastic.lease import Invocation, Report
 
 from olafctl.membership.model import Cluster
 from olaflab.training.head import Crew

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
 from olaf.doctor.examine import Worker, examine
-from olaf.doctor.finding import Finding, Verdict
+from olaf.doctor.machine import Finding, Verdict
 from olaf.errors import BadAddress, OlafError
 from olaf.transport.address import host_port, parse
 from olaf.transport.membership import key_of

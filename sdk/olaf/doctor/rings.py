@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from olaf.doctor.finding import Finding, fault, ok, skipped, warning
+from olaf.doctor.machine import Finding, fault, ok, skipped, warning
 from olaf.experience import memory
 from olaf.experience.ring import Integers, Ring, RingError
 

@@ -8,15 +8,20 @@
 from __future__ import annotations
 
 from olaf.elastic.actors import Actors, Staff, State
-from olaf.elastic.admission import Admission, Carried
-from olaf.elastic.held import CPU, GPU, Held
+from olaf.elastic.children import Freeze, Processes, Sleeper, stopped
 from olaf.elastic.learners import Learners, Runner
-from olaf.elastic.lease import Pool, SharedPool
-from olaf.elastic.ledger import Invocation, Ledger, Report
-from olaf.elastic.monitor import Monitor
-from olaf.elastic.processes import Processes
-from olaf.elastic.scale import GradientNoise, NetworkLimit, NoiseScale, ScalePolicy, Schedule, Seen
-from olaf.elastic.sleepers import Freeze, Sleeper, stopped
+from olaf.elastic.lease import CPU, GPU, Held, Invocation, Ledger, Pool, Report, SharedPool
+from olaf.elastic.scale import (
+    Admission,
+    Carried,
+    GradientNoise,
+    Monitor,
+    NetworkLimit,
+    NoiseScale,
+    ScalePolicy,
+    Schedule,
+    Seen,
+)
 from olaf.elastic.warm import Warm
 
 __all__ = [

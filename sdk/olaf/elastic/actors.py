@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Callable
 
-from olaf.elastic.children import Children, Gone
-from olaf.elastic.held import CPU, Held
-from olaf.elastic.sleepers import Freeze, Sleeper
+from olaf.elastic.children import Children, Freeze, Gone, Sleeper
+from olaf.elastic.lease import CPU, Held
 from olaf.errors import ActorFailed
 
 if TYPE_CHECKING:

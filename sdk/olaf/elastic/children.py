@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
-from typing import TYPE_CHECKING, Any, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
-from olaf.errors import OlafError
+from olaf.errors import LearnerFailed, OlafError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+    from olaf.elastic.learners import Learners
 
 _PATIENCE = 5.0
 """Seconds for a process to end by itself."""
@@ -126,3 +129,110 @@ def _end_with_parent() -> None:
     pipe = getattr(forkserver, "_forkserver")._forkserver_alive_fd  # noqa: B009 - of Python's own
     if pipe is not None:
         os.close(pipe)
+
+
+class Sleeper(Protocol):
+    """Puts processes to sleep, with all their threads, and wakes them; ignores those that have ended."""
+
+    def sleep(self, pid: int) -> None:
+        """Give the core back."""
+
+    def wake(self, pid: int) -> None:
+        """Let it go on where it was."""
+
+
+class Freeze:
+    """Stops a process: it keeps its memory and no core, and goes on within a millisecond."""
+
+    def sleep(self, pid: int) -> None:
+        """SIGSTOP."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+
+    def wake(self, pid: int) -> None:
+        """SIGCONT."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def stopped(pid: int) -> bool:
+    """Whether a process is stopped or has ended, so runs no more. On Linux; False elsewhere.
+
+    On a busy machine the kernel stops a process only when its turn comes; it runs no code of its own then.
+    """
+    if sys.platform != "linux":
+        return False
+    return _stopped(pid) or _stopped(pid)  # it may stop between the two lines of one look
+
+
+def _stopped(pid: int) -> bool:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    found = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    pending = int(found["SigPnd"][0], 16) | int(found["ShdPnd"][0], 16)
+    return found["State"][0] in ("T", "Z", "X") or bool(pending >> (signal.SIGSTOP - 1) & 1)
+
+
+Function = Callable[[Any, Any], Any]
+"""A learner: of (weights, rows) it makes a gradient, or whatever else is to be delivered."""
+
+
+class Processes:
+    """A runner of learners on this machine."""
+
+    def __init__(self, function: Function, preload: Sequence[str] = ()) -> None:
+        """``function`` is one of a module; ``preload`` are modules that every learner finds imported."""
+        self._children = Children([function.__module__, *preload])
+        self._function = function
+
+    def start(self, slot: int) -> None:
+        """Runner."""
+        self._children.start(slot, _learn, self._function)
+
+    def give(self, slot: int, weights: Any, rows: Any) -> None:
+        """Runner."""
+        self._children.tell(slot, (weights, rows))
+
+    def stop(self, slot: int) -> None:
+        """Runner."""
+        self._children.stop(slot)
+
+    def pids(self) -> dict[int, int]:
+        """The processes by slot."""
+        return self._children.pids()
+
+    def serve(self, learners: Learners, seconds: float) -> bool:
+        """Wait up to ``seconds`` for learners, and pass on their messages; whether there were any.
+
+        Raises LearnerFailed where a learner's function raised an exception.
+        """
+        heard = self._children.heard(seconds)
+        for slot, message in heard:
+            if isinstance(message, Gone):
+                learners.died(slot, message.reason)
+                continue
+            kind, value = message
+            if kind == "failed":
+                raise LearnerFailed(f"a learner failed: {value}")
+            if kind == "ready":
+                learners.ready(slot)
+            else:
+                learners.finished(slot, value)
+        return bool(heard)
+
+    def close(self) -> None:
+        """End all, those that compute too."""
+        self._children.close()
+
+
+def _learn(pipe: Connection, function: Function) -> None:
+    pipe.send(("ready", None))
+    while True:
+        weights, rows = pipe.recv()
+        try:
+            answer = "finished", function(weights, rows)
+        except Exception as error:
+            answer = "failed", f"{type(error).__name__}: {error}"
+        pipe.send(answer)

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
-from olaf.elastic.ledger import Invocation, Ledger
+from olaf.elastic.lease import Invocation, Ledger
 from olaf.errors import LearnerFailed
 
 MOST_DEATHS = 3

@@ -11,7 +11,7 @@ from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from olaf.elastic.actors import Staff, State
-from olaf.elastic.held import Held
+from olaf.elastic.lease import Held
 from olaf.errors import ActorFailed, OlafError
 
 _REACH = 5.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olaf.elastic.ledger import Invocation, Ledger
+from olaf.elastic.lease import Invocation, Ledger
 
 
 class Warm:

@@ -6,15 +6,13 @@ happens; samplers draw rows. Processes share a ring by its name.
 
 from __future__ import annotations
 
-from olaf.experience.cursors import Firing, Learnable
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, Layout, agents, layout
 from olaf.experience.passers import Bell, Bound, bind, direct, queue
 from olaf.experience.pipeline import Accumulated, Moments, Pace, advantages
 from olaf.experience.prioritised import Prioritised, PrioritisedRuns
-from olaf.experience.ratio import SampleToInsertRatio
 from olaf.experience.ring import OVERWRITE, REFUSE, Batch, Ring, RingError
-from olaf.experience.samplers import Draw, Runs, Uniform, effective_rows, sample
-from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
+from olaf.experience.samplers import Draw, Runs, SampleToInsertRatio, Uniform, effective_rows, sample
+from olaf.experience.triggers import DataKey, Firing, Learnable, ObjectKey, Time, Transfer, Trigger
 from olaf.experience.writer import Writer
 
 __all__ = [

@@ -11,10 +11,9 @@ import select
 from collections.abc import Mapping
 from typing import Any, Callable, Protocol
 
-from olaf.experience.cursors import Firing
 from olaf.experience.memory import companion
 from olaf.experience.ring import Ring
-from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer, Trigger
+from olaf.experience.triggers import DataKey, Firing, ObjectKey, Time, Transfer, Trigger
 
 _PIPE = 1 << 16
 """Bytes that a pipe holds."""

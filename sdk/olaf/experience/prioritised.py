@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from olaf.experience.ring import Integers, Ring
-from olaf.experience.samplers import Draw, Floats
-from olaf.experience.sumtree import SumTree
-from olaf.experience.window import Window
+from olaf.experience.samplers import Draw, Floats, SumTree, Window
 from olaf.guards import Dropped, usable
 
 

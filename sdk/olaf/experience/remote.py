@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import zmq
 
-from olaf.experience.cursors import Firing
 from olaf.experience.pipeline import Pace
 from olaf.experience.ring import REFUSE, Array, Ring, RingError
-from olaf.experience.triggers import Trigger
+from olaf.experience.triggers import Firing, Trigger
 from olaf.experience.writer import Writer
 
 _AHEAD = 1 << 25

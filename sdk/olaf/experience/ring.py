@@ -14,7 +14,7 @@ import numpy.typing as npt
 from olaf.errors import OlafError, Taken
 from olaf.experience import memory
 from olaf.experience.layout import CLOSING, STAMP, STAMPS, Layout
-from olaf.experience.objects import Objects
+from olaf.experience.memory import Objects
 
 Integers = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]

@@ -12,10 +12,134 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from olaf.experience.layout import GOES_ON, TERMINATED
 from olaf.experience.ring import Array, Batch, Integers, Ring
-from olaf.experience.window import Window
 
 Floats = npt.NDArray[np.float64]
+
+
+class SumTree:
+    """A binary tree whose inner nodes are the sums of what is below them."""
+
+    def __init__(self, size: int) -> None:
+        """``size`` zeros."""
+        self._base = 1 << max(size - 1, 1).bit_length()
+        self._nodes = np.zeros(2 * self._base)
+        self.leaves: Floats = self._nodes[self._base : self._base + size]
+        """(size,) To be read; :meth:`set` writes."""
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return float(self._nodes[1])
+
+    def set(self, places: Integers, values: npt.ArrayLike) -> None:
+        """Write numbers; of a place that is named twice, the last counts."""
+        leaves = places + self._base
+        self._nodes[leaves] = values
+        nodes = np.sort(leaves)
+        while len(nodes) and nodes[0] > 1:
+            nodes = nodes >> 1
+            nodes = nodes[np.append(True, nodes[1:] != nodes[:-1])]  # still sorted: each parent once
+            self._nodes[nodes] = self._nodes[2 * nodes] + self._nodes[2 * nodes + 1]
+
+    def fill(self, values: Floats) -> None:
+        """Write all numbers, (size,)."""
+        self.leaves[:] = values
+        level = self._base
+        while level > 1:
+            below = self._nodes[level : 2 * level]
+            level //= 2
+            np.add(below[::2], below[1::2], out=self._nodes[level : 2 * level])
+
+    def find(self, sums: Floats) -> Integers:
+        """For each of ``sums``, in [0, total), the place at which the running sum exceeds it."""
+        left, nodes = sums.copy(), np.ones(len(sums), np.int64)
+        for _ in range(self._base.bit_length() - 1):
+            nodes *= 2
+            below = self._nodes[nodes]
+            right = left >= below
+            left -= np.where(right, below, 0.0)
+            nodes += right
+        places: Integers = np.minimum(nodes - self._base, len(self.leaves) - 1)
+        return places
+
+
+class Window:
+    """From the oldest whole row of each actor to the newest whose successor is there, closing rows left out.
+
+    Rows are counted by *ordinal*: how many that can be drawn lie before it in its actor's window. The write
+    head is the end of every window, so nothing that is counted on from a row runs across it.
+    """
+
+    def __init__(self, ring: Ring) -> None:
+        self._ring = ring
+        self._following = ring.layout.following is not None
+        self.stop: Integers = np.maximum(ring.count() - self._following, 0)
+        """(actors,) After the last row."""
+        begin = ring.first()[: len(self.stop)]
+        self.first: Integers = np.minimum(begin, self.stop)
+        """(actors,) The first row."""
+        actors = np.arange(len(self.first))
+        self._closed = self._closings(actors, self.first)
+        self.sizes: Integers = self.ordinal(actors, self.stop)
+        """(actors,) How many rows."""
+        while self._following and len(moved := np.flatnonzero(ring.first()[: len(begin)] != begin)):
+            # A writer may have overwritten the first row while its episode's number was read.
+            self.stop[moved] = np.maximum(ring.count()[moved] - 1, 0)
+            begin[moved] = ring.first()[moved]
+            self.first[moved] = np.minimum(begin[moved], self.stop[moved])
+            self._closed[moved] = self._closings(moved, self.first[moved])
+            self.sizes[moved] = self.ordinal(moved, self.stop[moved])
+
+    @property
+    def total(self) -> int:
+        """How many rows, of all actors."""
+        return int(self.sizes.sum())
+
+    def ordinal(self, actors: Integers, positions: Integers) -> Integers:
+        """The ordinals of rows; of one to the end of the window, the number of rows before it."""
+        passed = positions - self.first[actors]
+        if not self._following:
+            return passed
+        return passed - (self._closings(actors, positions) - self._closed[actors]) % (1 << 32)
+
+    def usable(self, actors: Integers, positions: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """The rows within the window that do not close an episode."""
+        if not self._following:
+            return np.ones(len(positions), bool)
+        return ~self._ring.closing(actors, positions)
+
+    def after(self, actors: Integers, positions: Integers) -> Integers:
+        """The next row that can be drawn after each; it may be the window's end."""
+        return positions + 1 + ~self.usable(actors, positions + 1)
+
+    def spread(self, random: np.random.Generator, count: int, apart: int = 1) -> tuple[Integers, Integers]:
+        """Draw ``count`` rows, with as many as ``apart`` from each to its window's end, all equally likely.
+
+        Raises IndexError where there is none.
+        """
+        spans = np.where(self.sizes >= apart, np.maximum(self.stop - self.first - apart + 1, 0), 0)
+        ends = np.cumsum(spans)
+        if not len(ends) or not ends[-1]:
+            raise IndexError(f"no {apart} rows to draw: all actors have {self.total}")
+        actors, positions = np.empty(count, np.int64), np.empty(count, np.int64)
+        have = 0
+        while have < count:
+            spots = random.integers(0, ends[-1], count - have)
+            drawn = np.searchsorted(ends, spots, side="right")
+            places = self.first[drawn] + spots - (ends[drawn] - spans[drawn])
+            if self._following:
+                fits = self.ordinal(drawn, places) <= self.sizes[drawn] - apart
+                fits &= self.usable(drawn, places)
+                drawn, places = drawn[fits], places[fits]
+            actors[have : have + len(drawn)], positions[have : have + len(drawn)] = drawn, places
+            have += len(drawn)
+        return actors, positions
+
+    def _closings(self, actors: Integers, positions: Integers) -> Integers:
+        """How many rows before each close an episode, modulo 2³²."""
+        return self._ring.column("episode")[self._ring.slots(actors, positions)].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -126,3 +250,96 @@ def effective_rows(values: npt.ArrayLike, runs: Integers, weights: npt.ArrayLike
     if not varies.any():
         return float(len(runs))
     return float(min(1 / np.mean(clustered[varies] / single[varies]), len(runs)))
+
+
+@dataclass(frozen=True)
+class Returns:
+    """For each row of a draw: (rows,)."""
+
+    rewards: npt.NDArray[np.float64]
+    """Σ γ^k·r over the steps."""
+    last: Integers
+    """The position of the last of them; to be added is the value of what was seen after it, its ``next``."""
+    discount: npt.NDArray[np.float64]
+    """By which to multiply that value: γ^steps, 0 where the episode terminated."""
+    intact: npt.NDArray[np.bool_]
+    """False where a writer has overwritten the row since it was drawn: its return cannot be known any more.
+
+    ``rewards`` and ``discount`` are NaN there, and ``last`` is the row itself, which is gone.
+    """
+
+
+def returns(ring: Ring, draw: Draw, n: int, discount: float, key: str = "reward") -> Returns:
+    """Up to ``n`` steps from each row; fewer where the episode ends or is cut, or the newest row is reached.
+
+    ``key`` has one value a step. Learn from the ``intact`` ones alone: an actor that writes meanwhile may
+    have overwritten rows of the draw. Raises ValueError for n below one.
+    """
+    if n < 1:
+        raise ValueError(f"returns over {n} steps; give 1 or more")
+    stop = np.maximum(ring.count() - (ring.layout.following is not None), 0)
+    rewards, ends = ring.column(key), ring.column("end")
+    total = np.zeros(len(draw))
+    last, factor = draw.positions.copy(), np.ones(len(draw))
+    goes_on = np.ones(len(draw), bool)
+    for step in range(n):
+        position = draw.positions + step
+        goes_on &= position < stop[draw.actors]
+        slots = ring.slots(draw.actors, position)
+        total += np.where(goes_on, factor * rewards[slots], 0.0)
+        last[goes_on] = position[goes_on]
+        factor[goes_on] *= discount
+        goes_on &= ends[slots] == GOES_ON
+    terminated = ends[ring.slots(draw.actors, last)] == TERMINATED
+    factor[terminated] = 0.0
+    # The rows that follow one are overwritten after it.
+    _, intact = ring.read("end", draw.actors, draw.positions)
+    total[~intact] = factor[~intact] = np.nan
+    return Returns(total, np.where(intact, last, draw.positions), factor, intact)
+
+
+class SampleToInsertRatio:
+    """Holds the learner back when it would use rows too often, and actors when it cannot keep up."""
+
+    def __init__(self, ring: Ring, ratio: float, tolerance: float, minimum: int = 1) -> None:
+        """``ratio`` samples a row, give or take ``tolerance`` samples, once ``minimum`` rows are there.
+
+        Raises ValueError for a tolerance below one insertion's samples: both sides could wait for ever.
+        """
+        if not ratio > 0 or tolerance < max(1.0, ratio) or minimum < 1:
+            raise ValueError(
+                f"ratio {ratio}, tolerance {tolerance} (at least {max(1.0, ratio)}), minimum {minimum}"
+            )
+        self._ring, self._ratio, self._tolerance, self._minimum = ring, ratio, tolerance, minimum
+
+    @property
+    def inserted(self) -> int:
+        """Rows, of all actors."""
+        return int(self._ring.count().sum())
+
+    @property
+    def sampled(self) -> int:
+        """Rows drawn, by all processes."""
+        return int(self._ring.control["sampled"][0])
+
+    def may_insert(self, rows: int = 1) -> bool:
+        """Whether so many rows more do not leave the learner too far behind."""
+        after = self.inserted + rows
+        return after <= self._minimum or after * self._ratio - self.sampled <= self._offset + self._tolerance
+
+    def may_sample(self, rows: int = 1) -> bool:
+        """Whether so many samples more do not use the rows too often."""
+        inserted = self.inserted
+        if inserted < self._minimum:
+            return False
+        return inserted * self._ratio - self.sampled - rows >= self._offset - self._tolerance
+
+    def drew(self, rows: int) -> None:
+        """Count samples."""
+        with self._ring.locks.hold():
+            self._ring.control["sampled"][0] += rows
+
+    @property
+    def _offset(self) -> float:
+        """The rows that are there before the first sample are not owed to the learner."""
+        return self._minimum * self._ratio

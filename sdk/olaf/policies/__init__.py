@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
-from olaf.policies.asynchronous import Asynchronous
-from olaf.policies.gated import RewardGated
-from olaf.policies.periodic import Periodic
-from olaf.policies.plain import Plain
-from olaf.policies.policy import RATE, Outcome, Policy, PolicyMaker, State, Update
-from olaf.policies.softsync import SoftSync
-from olaf.policies.ssp import StaleSynchronous
-from olaf.policies.stellaris import Stellaris
-from olaf.policies.synchronous import Synchronous
+from olaf.policies.policy import (
+    RATE,
+    Outcome,
+    Plain,
+    Policy,
+    PolicyMaker,
+    RewardGated,
+    State,
+    Synchronous,
+    Update,
+)
+from olaf.policies.stepping import Asynchronous, Periodic, SoftSync, StaleSynchronous, Stellaris
 
 __all__ = [
     "POLICIES",

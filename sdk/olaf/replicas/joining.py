@@ -11,8 +11,7 @@ The first member founds the training: as soon as more than half of all are there
 from __future__ import annotations
 
 from olaf.replicas.group import Group, Line, State
-from olaf.replicas.snapshot import Snapshot
-from olaf.replicas.trained import difference
+from olaf.replicas.trained import Snapshot, difference
 from olaf.transport.pieces import Taker, What
 from olaf.transport.port import Address, Port
 

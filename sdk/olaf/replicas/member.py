@@ -19,9 +19,7 @@ from olaf.replicas.gaps import Gaps
 from olaf.replicas.group import Group, Line, Peer, State
 from olaf.replicas.joining import Joining
 from olaf.replicas.ledger import Ledger, Outcome
-from olaf.replicas.opening import PAUSE, Opening
-from olaf.replicas.snapshot import Snapshot
-from olaf.replicas.trained import Trained
+from olaf.replicas.trained import PAUSE, Opening, Snapshot, Trained
 from olaf.serial import ROUND_BITS
 from olaf.transport import wire
 from olaf.transport.membership import Membership, is_control

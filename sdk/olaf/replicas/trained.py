@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from olaf.replicas.commits import Commits
+from olaf.replicas.group import Line
 from olaf.transport.segments import Vector, payload
 
 
@@ -77,3 +81,70 @@ def difference(theirs: list[str], own: list[str]) -> str:
             return f"{there!r} there, {here!r} here"
     longer, where = (theirs, "there") if len(theirs) > len(own) else (own, "here")
     return f"{longer[min(len(theirs), len(own))]!r} only {where}"
+
+
+_WINDOW = 64
+"""Segments under way at a time."""
+PAUSE = 0.05
+"""Seconds from one zero to the next, in which the result of the first must have come."""
+
+
+class Opening:
+    """One member's, of all segments."""
+
+    def __init__(self, commits: Commits, segments: int, now: float) -> None:
+        self._commits = commits
+        self._bases: list[int | None] = [None] * segments
+        self._due = now
+
+    def tick(self, now: float) -> float:
+        """Send what is due; returns when to look again."""
+        if now >= self._due:
+            for segment in self.missing()[:_WINDOW]:
+                self._commits.fill(segment)
+            self._due = now + PAUSE
+        return self._due
+
+    def came(self, segment: int, seq: int) -> list[int] | None:
+        """A result of the engine; returns all bases with the last one."""
+        if self._bases[segment] is None:
+            self._bases[segment] = seq
+            self._commits.answered(segment)
+        found = [base for base in self._bases if base is not None]
+        return found if len(found) == len(self._bases) else None
+
+    def missing(self) -> list[int]:
+        """Segments without any result."""
+        return [segment for segment, base in enumerate(self._bases) if base is None]
+
+
+@dataclass
+class Snapshot:
+    """A whole training at one version."""
+
+    line: Line
+    version: int
+    chain: int
+    bases: list[int]
+    state: bytes
+
+    def pack(self) -> bytes:
+        """A line of JSON, the bases, and the state."""
+        era, leader, identity = self.line
+        head = {"version": self.version, "chain": self.chain, "line": [era, *leader, identity]}
+        head["bases"] = len(self.bases)
+        return json.dumps(head).encode() + b"\n" + np.array(self.bases, ">u4").tobytes() + self.state
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Snapshot:
+        """Raises ValueError for what is none."""
+        end = data.index(b"\n")
+        try:
+            head = json.loads(data[:end])
+            era, host, number, identity = head["line"]
+            line = Line(int(era), (str(host), int(number)), int(identity))
+            version, chain, state = int(head["version"]), int(head["chain"]), end + 1 + 4 * int(head["bases"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a snapshot: {error}") from error
+        bases = np.frombuffer(data[end + 1 : state], ">u4").tolist()
+        return cls(line, version, chain, bases, data[state:])

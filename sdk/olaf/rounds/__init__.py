@@ -6,7 +6,7 @@ torch.
 
 from __future__ import annotations
 
-from olaf.rounds.reduction import Reduction
+from olaf.rounds.lane import Reduction
 from olaf.rounds.rounds import RoundCounters, Rounds
 
 __all__ = ["Reduction", "RoundCounters", "Rounds"]

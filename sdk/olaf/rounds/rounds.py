@@ -35,9 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from olaf.errors import NoAnswer
-from olaf.rounds.lane import NUMBERS, Lane, chunk
-from olaf.rounds.peers import Peers
-from olaf.rounds.reduction import Reduction, Then
+from olaf.rounds.lane import NUMBERS, Lane, Peers, Reduction, Then, chunk
 from olaf.serial import ROUND_BITS, TIME_BITS, newer
 from olaf.transport import wire
 from olaf.transport.address import Cluster

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from olaf.policies import PolicyMaker
-from olaf.server.model import Model
-from olaf.server.served import Served
+from olaf.server.model import Model, Served
 from olaf.transport import wire
 from olaf.transport.port import Address, Port
 from olaf.transport.segments import Segments, Vector, finite

@@ -2,12 +2,214 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from olaf.policies import PolicyMaker
-from olaf.serial import VERSION_BITS, distance
-from olaf.server.aom import AgeOfModel
-from olaf.server.replay import Replay
+from olaf.serial import ROUND_BITS, VERSION_BITS, distance
 from olaf.transport.port import Address
-from olaf.transport.segments import Segments, Vector, blocks
+from olaf.transport.segments import Segments, Vector, blocks, stretches
+
+BOUNDS = (0, *(1 << bit for bit in range(VERSION_BITS)))
+"""The largest staleness of each bin of a histogram: 0, 1, 2, 4, 8, …"""
+
+
+@dataclass
+class Staleness:
+    """Staleness of one cluster's worker updates; each segment of one counts by itself."""
+
+    updates: int = 0
+    total: int = 0
+    """The sum of their staleness, in versions."""
+    largest: int = 0
+    merged: int = 0
+    """Updates merged into frames: of such a frame only the sum is known, and each counts as its mean."""
+    oldest: int = 0
+    """Updates among these whose frames carry the oldest one's staleness alone. It is taken for all,
+    so the mean is an upper bound."""
+    bins: list[int] = field(default_factory=lambda: [0] * len(BOUNDS))
+    """Updates by BOUNDS."""
+
+    @property
+    def mean(self) -> float | None:
+        """None before the first update."""
+        return self.total / self.updates if self.updates else None
+
+    def add(self, totals: Sequence[int], count: int, exact: bool = True) -> None:
+        """Frames of ``count`` updates each arrive, for segments of these sums of staleness (at least one).
+
+        They are ``exact``, or made of the oldest's in each frame.
+        """
+        number, first = len(totals), totals[0]
+        self.updates += number * count
+        if count > 1:
+            self.merged += number * count
+            self.oldest += 0 if exact else number * count
+        if number == 1 or totals.count(first) == number:  # as nearly always
+            self.total += first * number
+            self._count(first, count, number)
+            return
+        self.total += sum(totals)
+        for total in totals:
+            self._count(total, count, 1)
+
+    def _count(self, total: int, count: int, frames: int) -> None:
+        mean = -(-total // count)
+        self.largest = max(self.largest, mean)
+        self.bins[_bin(mean)] += frames * count
+
+    def figures(self) -> dict[str, object]:
+        """For a report: the histogram by its bounds, without those above the largest."""
+        return {
+            "mean": self.mean,
+            "max": self.largest,
+            "merged": self.merged,
+            "oldest": self.oldest,
+            "histogram": {
+                str(bound): count for bound, count in zip(BOUNDS, self.bins[: _bin(self.largest) + 1])
+            },
+        }
+
+
+def _bin(lag: int) -> int:
+    return lag if lag < 2 else 1 + (lag - 1).bit_length()
+
+
+class AgeOfModel:
+    """Δ of one cluster at the parameter server."""
+
+    def __init__(self, segments: int) -> None:
+        self.stale = 0
+        """Receptions that made no segment fresher."""
+        self._born: list[int | None] = [None] * segments
+        """When the freshest update of each segment was generated."""
+        self._segments: dict[int, int] = {}
+        """How many segments' freshest update was generated then."""
+        self._by_age: list[int] = []
+        """All times that are keys of ``_segments``, as a heap."""
+        self._missing = segments
+        self._oldest: int | None = None
+        self._start = self._last = 0
+        self._doubled_area = 0
+
+    def received(self, now: int, segment: int, age: int, segments: int = 1) -> None:
+        """An update of a segment, generated ``age`` ns ago (0 if negative), is received at ``now``.
+
+        ``segments``: of so many neighbouring ones, at the same time.
+        """
+        born = now - max(age, 0)
+        for held, alike in stretches(self._born[segment : segment + segments], segment):
+            if held is not None and born <= held:
+                self.stale += len(alike)
+                continue
+            if held is None:
+                self._missing -= len(alike)
+            else:
+                self._segments[held] -= len(alike)
+            if born not in self._segments:
+                self._segments[born] = 0
+                heapq.heappush(self._by_age, born)
+            self._segments[born] += len(alike)
+            self._born[alike.start : alike.stop] = [born] * len(alike)
+        if self._missing:
+            return
+        if self._oldest is None:
+            self._start = self._last = now
+        else:
+            self._advance(now, self._oldest)
+        while not self._segments[self._by_age[0]]:
+            del self._segments[heapq.heappop(self._by_age)]
+        self._oldest = self._by_age[0]
+
+    def average(self, now: int) -> float | None:
+        """The time average of Δ in ns since it began; None before that, or at that instant."""
+        if self._oldest is None or now <= self._start:
+            return None
+        self._advance(now, self._oldest)
+        return self._doubled_area / (2 * (now - self._start))
+
+    def _advance(self, now: int, oldest: int) -> None:
+        """Add the trapezium up to ``now``."""
+        self._doubled_area += (now - self._last) * (now - oldest + self._last - oldest)
+        self._last = now
+
+
+REPLAY_WINDOW = 64
+
+
+class Replay:
+    """Which of one sender's last sequence numbers have been seen, for each segment of a model.
+
+    A number inside of the window counts once. One outside of it, on either side, is a sender that started
+    again at another number: the window moves there.
+    """
+
+    def __init__(self, segments: int = 1) -> None:
+        self._states: list[tuple[int, int] | None] = [None] * segments
+        """The newest number, and as bit k whether ``newest - k`` was seen."""
+
+    def first(self, seq: int, segments: range = range(1)) -> list[tuple[bool, range]]:
+        """Of these segments, in order, whether ``seq`` is seen for the first time; it is then remembered."""
+        found = []
+        known = self._states[segments.start : segments.stop]
+        for state, alike in stretches(known, segments.start):
+            new, after = _seen(state, seq)
+            self._states[alike.start : alike.stop] = [after] * len(alike)
+            found.append((new, alike))
+        return found
+
+
+def _seen(state: tuple[int, int] | None, seq: int) -> tuple[bool, tuple[int, int]]:
+    """Whether ``seq`` is new to a segment in this state, and the state after it."""
+    if state is None:
+        return True, (seq, 1)
+    newest, seen = state
+    ahead = distance(seq, newest, ROUND_BITS)
+    if abs(ahead) >= REPLAY_WINDOW:
+        return True, (seq, 1)
+    if ahead > 0:
+        return True, (seq, (seen << ahead | 1) & ((1 << REPLAY_WINDOW) - 1))
+    bit = 1 << -ahead
+    return not seen & bit, (newest, seen | bit)
+
+
+@dataclass
+class ServerCounters:
+    """Counts of one cluster, in frames unless noted otherwise."""
+
+    received: int = 0
+    updates: int = 0
+    """Worker updates in them: the sum of counts."""
+    applied: int = 0
+    collected: int = 0
+    refused: int = 0
+    """Frames that the policy refused; answered like all others."""
+    duplicates: int = 0
+    """Answered, not applied a second time."""
+    unusable: int = 0
+    """Frames of another length or division, or not finite."""
+    before_weights: int = 0
+    """Updates received before there were weights."""
+    other_epoch: int = 0
+    clock_ahead: int = 0
+    """Generated in the future by the sender's clock; age 0."""
+    staleness: Staleness = field(default_factory=Staleness)
+    """Staleness of the worker updates that the policy received."""
+
+
+@dataclass
+class Served:
+    """A cluster without a model has no weights yet."""
+
+    epoch: int = 0
+    model: Model | None = None
+    counters: ServerCounters = field(default_factory=ServerCounters)
+    candidates: dict[Address, tuple[Segments, dict[int, Vector]]] = field(default_factory=dict)
+    """Initial weights by worker, until one's are whole (OLAF §2.1)."""
+    saved: list[int] = field(default_factory=list)
+    """Versions in the last checkpoint."""
+
 
 RESERVED = 4096
 """Versions that may be given out between two checkpoints."""

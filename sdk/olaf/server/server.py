@@ -15,8 +15,7 @@ from olaf.policies import POLICIES, Outcome, Policy, PolicyMaker, Update
 from olaf.serial import TIME_BITS, VERSION_BITS, distance
 from olaf.server import checkpoint as checkpoints
 from olaf.server.introductions import Introductions
-from olaf.server.model import RESERVED, Model
-from olaf.server.served import Served, ServerCounters
+from olaf.server.model import RESERVED, Model, Served, ServerCounters
 from olaf.transport import frames, wire
 from olaf.transport.address import Cluster, host_port, parse
 from olaf.transport.membership import Membership, is_control, key_of

@@ -37,10 +37,8 @@ from olaf.transport.segments import (
     stretches,
 )
 from olaf.transport.udp import open_port
-from olaf.worker.history import History
-from olaf.worker.outbox import Mark, Outbox
-from olaf.worker.silence import Silence
-from olaf.worker.transmission import TOLERANCE, TransmissionControl
+from olaf.worker.outbox import History, Mark, Outbox
+from olaf.worker.transmission import TOLERANCE, Silence, TransmissionControl
 
 _ASK_AGAIN = 0.25
 """Seconds until a segment without weights is requested again."""

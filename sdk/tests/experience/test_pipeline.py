@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.experience.cursors import Firing
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
 from olaf.experience.passers import Bound, direct
 from olaf.experience.pipeline import Accumulated, Moments, Pace, advantages
 from olaf.experience.ring import Ring
-from olaf.experience.triggers import DataKey, Transfer
+from olaf.experience.triggers import DataKey, Firing, Transfer
 from olaf.experience.writer import Writer
 from olaf.transport.virtual import VirtualNetwork
 from tests.network import Lossy

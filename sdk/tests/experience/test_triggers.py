@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olaf.experience.cursors import Firing
 from olaf.experience.layout import TERMINATED, layout
 from olaf.experience.passers import Bell, Bound, Passer, bind, direct, queue
-from olaf.experience.ratio import SampleToInsertRatio
 from olaf.experience.ring import REFUSE, Ring
-from olaf.experience.triggers import DataKey, ObjectKey, Time, Transfer
+from olaf.experience.samplers import SampleToInsertRatio
+from olaf.experience.triggers import DataKey, Firing, ObjectKey, Time, Transfer
 from olaf.experience.writer import Writer
 from olaf.transport.virtual import VirtualNetwork
 from tests.experience.parts import WIDE, kill, rows, shared, start, whole

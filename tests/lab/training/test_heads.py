@@ -20,7 +20,7 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from click import UsageError
 from olaf.elastic import CPU, GPU, Held, Pool, stopped
 from olaf.experience import Ring
-from olaf.experience.cursors import Cursor
+from olaf.experience.triggers import Cursor
 from olaf.transport.virtual import VirtualNetwork, Wire
 from olaf.transport.wire import OlafStatus
 

@@ -5,10 +5,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from olaf.experience.cursors import Firing
 from olaf.experience.passers import Bound, Passer, direct
 from olaf.experience.pipeline import advantages
-from olaf.experience.triggers import DataKey, Trigger
+from olaf.experience.triggers import DataKey, Firing, Trigger
 
 from olaflab.papers.artos import ways
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from olaf.experience import CUT, GOES_ON, TERMINATED, Ring, Writer, layout
-from olaf.experience.cursors import Firing
 from olaf.experience.passers import Passer, bind, direct
+from olaf.experience.triggers import Firing
 from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.papers.artos.learners import Learner, PolicyGradient, SoftActorCritic

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from olaf.elastic import Ledger
-from olaf.elastic.ledger import Report
+from olaf.elastic.lease import Report
 from olaf.policies import Outcome, Policy, Update
-from olaf.server.staleness import Staleness
+from olaf.server.model import Staleness
 from olaf.transport.segments import Vector
 
 from olaflab.papers.stellaris.rules import Rule, Scale

@@ -11,7 +11,7 @@ from .conftest import Lab, Recorded
 pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf.rounds import Rounds
-from olaf.rounds.reduction import Reduction
+from olaf.rounds.lane import Reduction
 from olaf.transport.virtual import VirtualNetwork
 
 from olaflab.training.cosim.medium import EngineMedium, address
