@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from olaf import distributed, policies
+    from olaf import weights as weights
     from olaf.replicas import Replica
     from olaf.server import ParameterServer
     from olaf.torch import attach
@@ -34,6 +35,8 @@ __all__ = [
     "policies",
 ]
 
+_ROOMS = ("weights",)
+"""Rooms that the documents reach through the package alone."""
 _HOMES = {
     "ParameterServer": "olaf.server",
     "Publisher": "olaf.weights",
@@ -50,7 +53,7 @@ if not TYPE_CHECKING:  # or a type checker would take any name for one of these
         """Public names, imported when they are first used; ``attach`` and ``distributed`` need torch."""
         if name in _HOMES:
             return getattr(import_module(_HOMES[name]), name)
-        if name in __all__:
+        if name in __all__ or name in _ROOMS:
             return import_module(f"olaf.{name}")
         raise AttributeError(f"module 'olaf' has no attribute {name!r}")
 

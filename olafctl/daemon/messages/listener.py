@@ -199,14 +199,27 @@ class Listener:
 
     def _check(self, message: Message, cluster: Cluster, there: Member | None) -> None:
         """Whether the sender may send messages about the cluster. Raises Refused."""
-        if not cluster.key and not cluster.open:
-            raise Refused(Reason.BAD_MAC, "the cluster has no key")
+        if not cluster.key and not cluster.open and not self._is_listed(message, cluster):
+            raise Refused(Reason.BAD_MAC, "the cluster has no key and is not open")
         if cluster.key and not message.is_authentic(cluster.key):
             raise Refused(Reason.BAD_MAC, "is not authentic")
         # All members know the key, so the port has to distinguish them.
         known = there or self._places.get(message.sender.ip)
         if known is not None and known.port != message.sender.front_port:
             raise Refused(Reason.NOT_A_MEMBER, f"is the address of {known.name}, not behind this port")
+
+    def _is_listed(self, message: Message, cluster: Cluster) -> bool:
+        """Whether this is the testbed's own player, at its address and ports, or its publisher: without a key
+        they may ask for what the testbed says already, which changes nothing."""
+        players = [each for each in cluster.workers if each.kind is Kind.PLAYER]
+        if message.action not in (Action.JOIN, Action.REPORT) or not players:
+            return False
+        sender = message.sender
+        publishers = ((each.ip, each.port) for each in self._testbed.parameter_servers)
+        return (sender.ip, sender.front_port) in publishers or any(
+            (each.ip, each.udp_port, each.port) == (sender.ip, sender.port, sender.front_port)
+            for each in players
+        )
 
     def _report(self, message: Message, cluster: Cluster) -> None:
         """Record how a publisher's player stands; nothing is stored or answered. Raises Refused."""
@@ -303,6 +316,8 @@ class Listener:
         """Return the change that a message asks for. Raises Refused."""
         values, name = message.values, cluster.name
         if message.action is Action.JOIN:
+            if not cluster.key and not cluster.open:
+                return lambda membership: Planned({}, {})  # it is listed in the testbed
             return self._join(message, cluster)
         if message.action is Action.LEAVE and member is None:
             return lambda membership: Planned({}, {})  # a sender that is not a member has left

@@ -23,7 +23,8 @@ _NOT_KNOWN = 0xFFFFFFFF
 
 _REFUSALS: dict[int, str] = {
     wire.Reason.UNKNOWN_CLUSTER: "the cluster does not exist",
-    wire.Reason.BAD_MAC: "the key is wrong or missing; set OLAF_KEY or key=",
+    wire.Reason.BAD_MAC: "the key is wrong or missing; set OLAF_KEY or key=. If the cluster has none, only "
+    "members that its testbed lists join, from their address and port; others need olafctl cluster create",
     wire.Reason.OLD_NONCE: "this machine's clock is behind what it was; set the clock",
     wire.Reason.CLOCK_AHEAD: "this machine's clock is more than an hour ahead of the daemon's; set the clock",
     wire.Reason.CLUSTER_FULL: "the cluster has no place for another member",

@@ -15,6 +15,10 @@ _SILENT = 5.0
 """Seconds without a message after which a player counts as dead."""
 _FORGOTTEN = 600.0
 """Seconds of silence after which a player is forgotten."""
+_MOST = 1024
+"""Players at once: without a key anybody can replay a player's message from any number of addresses."""
+_MOST_NAMED = 8
+"""Players that one look names in the log, one by one."""
 _SLOW_EACH = 1.0
 """Seconds between two issues that are made for a slow player."""
 _TIMES = 256
@@ -49,6 +53,8 @@ class Players:
     def __init__(self, max_lag: int) -> None:
         self.all: dict[Address, Player] = {}
         self._max_lag = max_lag
+        self._full = False
+        """Whether the log has named that there are too many."""
         self._published: dict[int, float] = {}
         """When versions were published, oldest first."""
 
@@ -63,10 +69,12 @@ class Players:
         when = self._published.get(player.adopted)
         return None if when is None else now - when
 
-    def hear(self, source: Address, want: wire.Want, line: int, now: float) -> Player:
-        """Take a player's message: a new player, or a known one's state."""
+    def hear(self, source: Address, want: wire.Want, line: int, now: float) -> Player | None:
+        """Take a player's message: a new player, or a known one's state; None where there are too many."""
         player = self.all.get(source)
         if player is None:
+            if len(self.all) >= _MOST and not self._forget_one():
+                return None
             player = self.all[source] = Player(source)
             _LOG.info("player %s has joined", player.name)
         if player.dead:
@@ -77,6 +85,18 @@ class Players:
         player.adopted = want.adopted if want.line == line else 0
         return player
 
+    def _forget_one(self) -> bool:
+        """Make room for a new player in place of the one that has been dead the longest, if any is."""
+        dead = [player for player in self.all.values() if player.dead]
+        if dead:
+            del self.all[min(dead, key=lambda player: player.heard).address]
+        elif not self._full:
+            self._full = True
+            _LOG.warning(
+                "%d players are heard; others are ignored, because a key would tell them apart", _MOST
+            )
+        return bool(dead)
+
     def may_catch_up(self, player: Player) -> bool:
         """Whether an issue is made for it now: for a slow one not again at once, since that takes a scan."""
         due = player.heard >= player.caught_up + _SLOW_EACH * player.slow
@@ -86,13 +106,18 @@ class Players:
 
     def look(self, sent: int, now: float) -> None:
         """Name those that are silent, or more than ``max_lag`` versions behind what was ``sent``."""
+        silent = []
         for player in list(self.all.values()):
             if now - player.heard > _FORGOTTEN:
                 del self.all[player.address]
             elif now - player.heard > _SILENT and not player.dead:
                 player.dead = True
-                _LOG.warning("player %s has been silent for %g s; the others go on", player.name, _SILENT)
+                silent.append(player.name)
             self._judge(player, sent)
+        for name in silent[:_MOST_NAMED]:
+            _LOG.warning("player %s has been silent for %g s; the others go on", name, _SILENT)
+        if len(silent) > _MOST_NAMED:
+            _LOG.warning("and so have %d other players", len(silent) - _MOST_NAMED)
 
     def _judge(self, player: Player, sent: int) -> None:
         slow = 0 < player.have < sent - self._max_lag

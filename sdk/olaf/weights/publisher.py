@@ -290,6 +290,9 @@ class Publisher:
     def _hear(self, want: wire.Want, ranges: Ranges, source: Address) -> None:
         known = source in self._players.all and want.line == self.line
         player = self._players.hear(source, want, self.line, self._port.now())
+        if player is None:
+            self.counters.refused += 1
+            return
         if not player.slow:
             self._sender.heard(want.got, want.lost)
         newest = self._sender.issue

@@ -304,3 +304,9 @@ def test_an_engine_of_two_ranks_has_one_player(tmp_path: Path, published: Any) -
     assert [rank.returncode for rank in ranks] == [0, 0]
     assert sums == [trained[0].weight.sum().item()] * 2
     assert len(publisher.players) == 1
+
+
+def test_the_pages_names_need_no_other_import_than_olaf() -> None:
+    names = ["olaf.weights.adopt_into", "olaf.weights.sglang.load", "olaf.weights.TooStale"]
+    script = "import olaf; " + "; ".join(names)
+    assert subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2]).returncode == 0

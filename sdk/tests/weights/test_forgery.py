@@ -143,3 +143,23 @@ def test_a_players_message_without_the_key_is_refused(key: str) -> None:
     assert len(fan.publisher.players) == 1
     assert fan.publisher.sent.frames - before < 20
     assert HEADERS == 54
+
+
+def test_messages_replayed_from_thousands_of_addresses_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    fan = Fan(2, values=4000)
+    fan.engine.seen = []
+    fan.publish()
+    fan.settle(2.0)
+    wants = [data for source, to, data in fan.engine.seen if to == PUBLISHER and data[0] == wire.WANT_ACTION]
+    for number in range(5065):
+        address = (f"10.{10 + number // 60000}.{number // 250}.{number % 250}", 20300)
+        fan.publisher.receive(of(Random(number).choice(wants)), address)
+    assert len(fan.publisher.players) == 1024
+    assert fan.publisher.counters.refused == 5067 - 1024
+    fan.run(12.0)
+    assert len(caplog.messages) < 20
+    fan.publish()
+    fan.settle(2.0)  # those that answer are served
+    fan.join()
+    fan.publish()
+    fan.settle(2.0)
