@@ -17,7 +17,7 @@ from olaf.policies import Plain
 from olaf.transport.aliases import share
 from olaf.transport.port import Address, Run
 from olaf.transport.udp import UdpPort
-from tests.network import weights_of
+from tests.testnet import weights_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
 

@@ -18,7 +18,7 @@ from olaf.transport.segments import Vector
 from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import Medium, VirtualNetwork
 from tests.experience.parts import in_a_fork
-from tests.network import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
+from tests.testnet import SERVER, Lossy, Tap, acknowledge, weights_of, worker_address
 
 pytest.importorskip("torch")
 import torch

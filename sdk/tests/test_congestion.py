@@ -12,8 +12,7 @@ import pytest
 from olaf import ParameterServer, Worker
 from olaf.policies import Plain
 from olaf.transport.virtual import VirtualNetwork
-from tests.bottleneck import Bottleneck
-from tests.network import SERVER, worker_address
+from tests.testnet import SERVER, Bottleneck, worker_address
 
 CLUSTERS, SIZE, SLOTS = 8, 3, 4
 INTERVAL, SECONDS = 0.1, 20.0

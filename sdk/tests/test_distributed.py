@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from olaf.transport.udp import UdpPort
-from tests.engine import Engine, EnginePort
-from tests.network import free_tcp_ports
+from tests.testnet import Engine, EnginePort, free_tcp_ports
 
 pytest.importorskip("torch")
 

@@ -14,8 +14,7 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain, Stellaris
 from olaf.transport.udp import UdpPort
-from tests.engine import Engine, EnginePort
-from tests.network import free_tcp_ports, weights_of
+from tests.testnet import Engine, EnginePort, free_tcp_ports, weights_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -17,7 +17,7 @@ from olaf.transport import frames, wire
 from olaf.transport.port import Address, Bytes, Party, Run
 from olaf.transport.segments import Segments, Vector, blocks, payload
 from olaf.worker import Worker
-from tests.network import SERVER, vector, worker_address
+from tests.testnet import SERVER, vector, worker_address
 
 VALUES, SEGMENTS = 23, Segments(23, 5)
 POLICIES: dict[str, PolicyMaker] = {
@@ -116,7 +116,7 @@ def test_frames_without_a_whole_number_of_values_are_refused() -> None:
 
 
 # What one source may send: whole updates or parts of them, once more, late, of another epoch, or noise.
-SEQS, REWARDS = st.integers(1, 6), st.sampled_from([-1.0, 0.0, 2.5, float("-inf"), float("nan")])
+SEQS, REWARDS = st.integers(1, 6), st.sampled_from([-1.0, 0.0, 2.5, *map(float, ("-inf", "inf", "nan"))])
 
 
 @st.composite

@@ -10,7 +10,7 @@ import pytest
 
 from olaf import Worker
 from olaf.transport.virtual import VirtualNetwork
-from tests.network import SERVER, acknowledge, vector, worker_address
+from tests.testnet import SERVER, acknowledge, vector, worker_address
 
 pytest.importorskip("torch")
 import torch

@@ -13,8 +13,8 @@ from olaf.rounds.lane import Reduction
 from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.segments import Vector
-from tests.network import SERVER, vector, worker_address
 from tests.test_rounds import Job
+from tests.testnet import SERVER, vector, worker_address
 
 SOON = 15.0
 """Seconds in which a job that cannot go on fails."""
@@ -98,7 +98,7 @@ def test_no_sum_is_wrong_after_loss_repetition_or_delay(seed: int) -> None:
 def test_a_round_whose_result_reaches_no_member_is_made_again(way: float, most: int) -> None:
     """``way``: seconds a datagram is under way."""
     job = Job(3, lost=Losses((), first=True))
-    job.medium._arrival = lambda network: network.time + way  # type: ignore[method-assign]
+    job.medium.arrival = lambda network: network.time + way  # type: ignore[method-assign]
     members = job.fixed()
     reduced(job, members, 0)
     assert job.network.time < 3.0

@@ -16,8 +16,8 @@ from olaf.policies import Asynchronous, SoftSync, Stellaris
 from olaf.transport import wire
 from olaf.transport.segments import Segments, payload
 from olaf.transport.virtual import VirtualNetwork
-from tests.network import SERVER, of, vector, weights_of, worker_address
 from tests.test_staleness import ZERO, check_one_by_one, gradient_at, trained, update
+from tests.testnet import SERVER, of, vector, weights_of, worker_address
 
 pytest.importorskip("torch")
 import torch

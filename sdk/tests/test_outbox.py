@@ -16,7 +16,7 @@ from olaf.transport.segments import Segments
 from olaf.transport.udp import UdpPort, usual
 from olaf.transport.virtual import Medium, VirtualNetwork
 from olaf.worker.outbox import Mark, Outbox
-from tests.network import SERVER, Lossy, Tap, vector, weights_of, worker_address
+from tests.testnet import SERVER, Lossy, Tap, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 EACH = 1000

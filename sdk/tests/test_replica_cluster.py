@@ -9,9 +9,7 @@ from olaf.replicas.trained import Descent
 from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.virtual import VirtualNetwork
-from tests.asynchronous import Network, gradient
-from tests.engine import Engine
-from tests.network import SERVER, worker_address
+from tests.testnet import SERVER, Engine, SumNetwork, gradient, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 
@@ -20,7 +18,7 @@ class Cluster:
     """An engine and its control plane."""
 
     def __init__(self, members: int, threshold: int, segments: int) -> None:
-        self.data = Network(
+        self.data = SumNetwork(
             SERVER, [[worker_address(number) for number in range(members)]], threshold, segments
         )
         self.control = Engine(SERVER, members, segments)

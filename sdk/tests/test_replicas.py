@@ -14,8 +14,7 @@ from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.transport.segments import Vector
 from olaf.transport.virtual import VirtualNetwork
-from tests.asynchronous import Network, gradient
-from tests.network import SERVER, worker_address
+from tests.testnet import SERVER, SumNetwork, gradient, worker_address
 
 RATE = 0.125
 
@@ -82,7 +81,7 @@ class Job:
     ) -> None:
         self.addresses = [worker_address(number) for number in range(members)]
         each = -(-members // racks)
-        self.medium = Network(
+        self.medium = SumNetwork(
             SERVER,
             [self.addresses[rack * each : (rack + 1) * each] for rack in range(racks)],
             h or members,

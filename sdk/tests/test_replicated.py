@@ -18,8 +18,7 @@ from olaf.transport.port import Address
 from olaf.transport.segments import Vector
 from olaf.transport.udp import UdpPort
 from olaf.transport.virtual import VirtualNetwork
-from tests.asynchronous import Engine, Network, gradient
-from tests.network import SERVER, worker_address
+from tests.testnet import SERVER, SumEngine, SumNetwork, gradient, worker_address
 
 pytest.importorskip("torch")
 import torch
@@ -43,7 +42,7 @@ class EnginePort:
     def __init__(self, members: list[Address]) -> None:
         self.members = members
         self.port = UdpPort(("127.0.0.1", 0))
-        self.engine = Engine(len(members), 1)
+        self.engine = SumEngine(len(members), 1)
         self.port.serve(self)
 
     def receive(self, run: Any, source: Address) -> None:
@@ -140,7 +139,7 @@ def test_what_is_no_state_is_refused(state: bytes) -> None:
 def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replica]:
     """A member that founded a training of Adam, and another one that asks to join it."""
     addresses = [worker_address(number) for number in range(3)]
-    network = VirtualNetwork(Network(SERVER, [addresses], 3))
+    network = VirtualNetwork(SumNetwork(SERVER, [addresses], 3))
     at = f"{SERVER[0]}:{SERVER[1]}"
     replicas = [
         Replica(
@@ -178,7 +177,7 @@ def test_another_model_or_optimiser_is_refused_with_what_differs(second: Any, ne
 
 def test_changed_settings_end_a_members_training() -> None:
     addresses = [worker_address(0)]
-    network = VirtualNetwork(Network(SERVER, [addresses], 1))
+    network = VirtualNetwork(SumNetwork(SERVER, [addresses], 1))
     net = model(3)
     optimizer = OPTIMIZERS["adam"](net.parameters())
     link = attach(

@@ -12,8 +12,7 @@ import pytest
 from olaf import ParameterServer
 from olaf.policies import Plain
 from olaf.transport.udp import UdpPort
-from tests.engine import Engine, EnginePort
-from tests.network import weights_of
+from tests.testnet import Engine, EnginePort, weights_of
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("ray.rllib.algorithms.ppo")

@@ -16,8 +16,7 @@ from olaf.transport.address import Cluster
 from olaf.transport.port import Address
 from olaf.transport.segments import JUMBO_MTU, Vector
 from olaf.transport.virtual import VirtualNetwork, VirtualPort
-from tests.engine import Engine, EngineMedium
-from tests.network import SERVER, Tap, of, vector, worker_address
+from tests.testnet import SERVER, Engine, EngineMedium, Tap, of, vector, worker_address
 
 CONTROL: Address = ("10.0.0.253", wire.UDP_PORT)
 LANDER = Cluster("lander", CONTROL)

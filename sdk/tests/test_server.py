@@ -18,7 +18,7 @@ from olaf.server.model import RESERVED
 from olaf.transport import wire
 from olaf.transport.segments import Segments, payload
 from olaf.transport.virtual import VirtualNetwork
-from tests.network import SERVER, Lossy, vector, weights_of, worker_address
+from tests.testnet import SERVER, Lossy, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 

@@ -26,7 +26,7 @@ from olaf.transport import wire
 from olaf.transport.port import Run
 from olaf.transport.segments import Segments, Vector
 from olaf.transport.virtual import VirtualNetwork, Wire
-from tests.network import SERVER, Tap, vector, weights_of, worker_address
+from tests.testnet import SERVER, Tap, vector, weights_of, worker_address
 
 AT = f"{SERVER[0]}:{SERVER[1]}"
 ZERO = np.zeros(2, np.float32)

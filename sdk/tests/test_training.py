@@ -17,7 +17,7 @@ from olaf.transport.port import Address, Bytes
 from olaf.transport.segments import JUMBO_MTU, STANDARD_MTU, Segments, Vector
 from olaf.transport.virtual import Medium, VirtualNetwork
 from olaf.worker import Worker
-from tests.network import (
+from tests.testnet import (
     DELAY,
     SERVER,
     Lossy,

@@ -19,8 +19,7 @@ from olaf.policies import Plain
 from olaf.transport import wire
 from olaf.transport.port import Address, Frames, Run
 from olaf.transport.udp import UdpPort
-from tests.engine import Engine, EnginePort
-from tests.network import weights_of
+from tests.testnet import Engine, EnginePort, weights_of
 
 
 class Mailbox:

@@ -17,7 +17,7 @@ from olaf.experience.ring import Ring
 from olaf.experience.triggers import DataKey, Firing, Transfer
 from olaf.experience.writer import Writer
 from olaf.transport.virtual import VirtualNetwork
-from tests.network import Lossy
+from tests.testnet import Lossy
 
 Floats = npt.NDArray[np.float64]
 ROWS, FEATURES, ACTIONS = 512, 6, 4

@@ -19,7 +19,7 @@ from olaf.experience.triggers import DataKey, Firing, ObjectKey, Time, Transfer
 from olaf.experience.writer import Writer
 from olaf.transport.virtual import VirtualNetwork
 from tests.experience.parts import WIDE, kill, rows, shared, start, whole
-from tests.network import Lossy
+from tests.testnet import Lossy
 
 SMALL = layout({"x": (), "reward": ()})
 

@@ -16,7 +16,7 @@ import pytest
 from olaf.errors import OlafError
 from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, adopt_into
-from tests.network import free_udp_ports
+from tests.testnet import free_udp_ports
 from tests.weights.fan import PUBLISHER, Engine, player_address
 from tests.weights.signatures import recorded, signature_of, stand_in
 

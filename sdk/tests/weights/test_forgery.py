@@ -12,7 +12,7 @@ from olaf.transport import wire
 from olaf.transport.port import Address
 from olaf.weights import Subscriber
 from olaf.weights.issues import HEADERS
-from tests.network import of
+from tests.testnet import of
 from tests.weights.fan import PUBLISHER, Fan, sha
 
 KEY = "00112233445566778899aabbccddeeff"

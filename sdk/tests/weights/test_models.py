@@ -14,7 +14,7 @@ import pytest
 from olaf.transport.virtual import VirtualNetwork
 from olaf.weights import OtherLayout, Publisher, Subscriber
 from olaf.weights.models import Source, model_of
-from tests.network import free_udp_ports
+from tests.testnet import free_udp_ports
 from tests.weights.fan import PUBLISHER, Engine, player_address
 
 
