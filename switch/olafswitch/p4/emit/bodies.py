@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from olafswitch.p4.emit.expressions import Expressions
 from olafswitch.p4.emit.places import Places
-from olafswitch.p4.emit.writer import Writer, fields
+from olafswitch.p4.emit.writer import Writer, fields, keeps_origin
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects, pinned
@@ -117,6 +117,7 @@ class Body:
 
     def assign(self, target: ir.Expr, value: str) -> None:
         """Write a C++ value to a P4 place."""
+        self._change_header(target)
         match target:
             case ir.Slice(base=ir.Slice() as inner, high=high, low=low):
                 flat = ir.Slice(target.type, inner.base, inner.low + high, inner.low + low)
@@ -142,6 +143,15 @@ class Body:
                 self.w.line(f"{union}.f_{name} = {kept};")
             case _:
                 self.w.line(f"{self.e.value(target)} = {value};")
+
+    def _change_header(self, target: ir.Expr) -> None:
+        """Say that the header which ``target`` is a field of no longer has the bytes that came in."""
+        while isinstance(target, ir.Slice | ir.WindowSlice | ir.Cast):
+            target = target.operand if isinstance(target, ir.Cast) else target.base
+        while isinstance(target, ir.Field | ir.Element):
+            target = target.base
+            if keeps_origin(target.type):
+                self.w.line(f"{self.e.value(target)}.origin = 0;")
 
     def only(self, union: str, type_: t.Type, name: str) -> str:
         """Statements that make all members of a union but one invalid."""
@@ -215,6 +225,7 @@ class Body:
                     values[at] = self.e.keep(first, arg.type)
                     back.append((place, values[at]))
                 else:
+                    self._change_header(place)
                     values[at] = self.e.value(place)
             else:
                 value = self.e.value(arg.value)

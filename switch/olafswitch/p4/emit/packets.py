@@ -1,9 +1,9 @@
 """Headers out of packets and into them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from olafswitch.p4.emit.bodies import Body
-from olafswitch.p4.emit.writer import Types, fields
+from olafswitch.p4.emit.writer import Types, fields, keeps_origin
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -59,35 +59,38 @@ def _fill(node: ir.ExternCall, body: Body, place: str, type_: t.Type, size: str 
         body.fail_if(f"{size} % 8 != 0", "ParserInvalidArgument")
         body.fail_if(f"{size} > {longest}u", "HeaderTooShort")
     body.fail_if(f"!x.has({need})", "PacketTooShort")
-    at: str = "x.at * 8"
-    offset = 0
+    source = body.w.fresh("p")
+    body.w.line(f"const u8 *{source} = x.data + x.at;\n(void){source};")
+    at, offset = "", 0
     lines = []
     for field, inner in fields(type_):
         base = t.stripped(inner)
         if isinstance(base, t.Varbit):
             wide = body.e.cpp(t.Bit(max(base.width, 1)))
-            lines.append(f"{place}.{field}.value = load_wide<{wide}>(x.data, {at} + {offset}, (u32){size});")
+            lines.append(f"{place}.{field}.value = load_wide<{wide}>({source}, {offset}, (u32){size});")
             lines.append(f"{place}.{field}.bits = (u32){size};")
-            at = f"{at} + (u32){size}"
+            at, offset = f"{source} + {size} / 8", offset
             continue
-        lines.append(f"{place}.{field} = {load(inner, f'{at} + {offset}', body.w.types, node.pos)};")
+        lines.append(f"{place}.{field} = {load(inner, at or source, offset, body.w.types, node.pos)};")
         offset += t.max_width(inner)
+    if keeps_origin(type_):
+        lines.append(f"{place}.origin = x.at + 1;")
     body.w.line("\n".join([*lines, f"{place}.v = true;", f"x.at += ({need}) / 8;"]))
 
 
-def load(type_: t.Type, at: str, types: Types, pos: Pos, source: str = "x.data") -> str:
-    """A value of ``type_`` from bit ``at`` of the packet, or of other bytes."""
+def load(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
+    """A value of ``type_`` from bit ``at`` of the bytes ``source``."""
     base = t.stripped(type_)
     match base:
         case t.Bit(width=width):
-            return f"load_wide<{types.name(base)}>({source}, {at}, {width})"
+            return f"load_at<{types.name(base)}, {at}, {width}>({source})"
         case t.Simple(name="bool"):
-            return f"(load_bits({source}, {at}, 1) != 0)"
+            return f"(load_at<u64, {at}, 1>({source}) != 0)"
         case t.Struct(kind="struct" | "header") | t.Tuple():
-            parts, offset = [], 0
+            parts = []
             for _, inner in fields(base):
-                parts.append(load(inner, f"{at} + {offset}", types, pos, source))
-                offset += t.max_width(inner)
+                parts.append(load(inner, source, at, types, pos))
+                at += t.max_width(inner)
             if t.is_header(base):
                 parts.append("true")
             return f"{types.name(base)}{{{', '.join(parts)}}}"
@@ -100,7 +103,7 @@ def lookahead(node: ir.ExternCall, body: Body) -> str:
     if width is None:
         raise Refused(node.pos, "lookahead", f"{node.type} has no fixed width")
     body.fail_if(f"!x.has({width})", "PacketTooShort")
-    return body.e.keep(load(node.type, "x.at * 8", body.w.types, node.pos), node.type)
+    return body.e.keep(load(node.type, "(x.data + x.at)", 0, body.w.types, node.pos), node.type)
 
 
 def emit(value: str, type_: t.Type, body: Body, pos: Pos) -> None:
@@ -125,34 +128,59 @@ def _emit_header(value: str, type_: t.Struct, body: Body, pos: Pos) -> None:
         raise Refused(pos, f"header {type_}", f"is {fixed} bits long, not a number of bytes")
     if fixed == 0 and not has_varbit(type_):
         return
-    bits = " + ".join(
-        [f"{fixed}u", *(f"{value}.{f}.bits" for f, i in fields(type_) if isinstance(t.stripped(i), t.Varbit))]
-    )
+    varbits = [f for f, inner in fields(type_) if isinstance(t.stripped(inner), t.Varbit)]
+    bits = " + ".join([f"{fixed}u", *(f"{value}.{field}.bits" for field in varbits)])
     out = body.w.fresh("o")
-    body.w.line(
-        f"if ({value}.v && reserve(x.sw, x.out_at + ({bits} + 7) / 8)) {{\nu8 *{out} = x.sw->out + x.out_at;"
-    )
-    at = "0u"
-    offset = 0
-    for field, inner in fields(type_):
-        if isinstance(t.stripped(inner), t.Varbit):
+    body.w.line(f"if ({value}.v) if (u8 *{out} = x.room(({bits} + 7) / 8)) {{")
+    if varbits:
+        at, offset = "0u", 0
+        for field, inner in fields(type_):
             part = f"{value}.{field}"
-            body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
-            at = f"{at} + {part}.bits"
-            continue
-        store(inner, f"{value}.{field}", out, f"{at} + {offset}", body.w.line)
-        offset += t.max_width(inner)
+            if field in varbits:
+                body.w.line(f"store_wide({out}, {at} + {offset}, {part}.bits, {part}.value);")
+                at = f"{at} + {part}.bits"
+                continue
+            for leaf, width in _scalars(inner, part):
+                body.w.line(f"store_wide({out}, {at} + {offset}, {width}, {leaf});")
+                offset += width
+    else:
+        body.w.line(f"if ({value}.origin) memcpy({out}, x.data + {value}.origin - 1, {fixed // 8});\nelse {{")
+        store(type_, value, out, 0, body.w.line)
+        body.w.line("}")
     body.w.line(f"x.out_at += ({bits}) / 8;\n}}")
 
 
-def store(type_: t.Type, value: str, out: str, at: str, line: Callable[[str], None]) -> None:
-    """Writes a value to bit ``at`` of the bytes ``out``; ``line`` takes the statements."""
+def _scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
+    """The scalars of a value in order: a C++ expression and the width of each."""
     base = t.stripped(type_)
     if isinstance(base, t.Struct | t.Tuple):
-        offset = 0
         for field, inner in fields(base):
-            store(inner, f"{value}.{field}", out, f"{at} + {offset}", line)
-            offset += t.max_width(inner)
-        return
-    cast = f"(u64)({value})" if base == t.BOOL else value
-    line(f"store_wide({out}, {at}, {t.max_width(base)}, {cast});")
+            yield from _scalars(inner, f"{value}.{field}")
+    else:
+        yield (f"(u64)({value})" if base == t.BOOL else value), t.max_width(base)
+
+
+def store(type_: t.Type, value: str, out: str, padding: int, line: Callable[[str], None]) -> None:
+    """Write a value behind ``padding`` zero bits to the bytes ``out``, 64 bits a statement.
+
+    ``line`` takes the statements. Padding and value together are a number of bytes.
+    """
+    pieces = [("0ull", padding)]
+    for scalar, width in _scalars(type_, value):
+        for limb in reversed(range((width + 63) // 64)):
+            pieces.append((f"limb<{limb}>({scalar})", min(64, width - 64 * limb)))
+    left = sum(width for _, width in pieces)
+    at, room, word = 0, min(64, left), list[str]()
+    for piece, width in pieces:
+        while width:
+            taken = min(width, room)
+            width -= taken
+            room -= taken
+            part = f"{piece} >> {width}" if width else piece
+            word.append(f"({part}) << {room}" if room else f"({part})")
+            piece = f"cut<{width}>({piece})"
+            if room == 0:
+                size = min(64, left)
+                line(f"put_bytes<{size // 8}>({out} + {at}, {' | '.join(word)});")
+                at, left, word = at + size // 8, left - size, []
+                room = min(64, left)

@@ -76,7 +76,7 @@ class Emitter:
         leave = "return;" if node.result == t.VOID else f"return {result}{{}};"
         body = self._body(leave)
         params = ["Context &x", *self._params(node.params)]
-        body.w.line(f"static inline {result} {node.name}({', '.join(params)}) {{")
+        body.w.line(f"P4_INLINE {result} {node.name}({', '.join(params)}) {{")
         body.w.line("(void)x;")
         self._clear_out(body, node.params)
         body.statement(node.body)
@@ -94,7 +94,7 @@ class Emitter:
         body = self._body()
         w = body.w
         params = self._params(block.params, shared=True)
-        w.line(f"static bool {block.cpp}({', '.join(['Context &x', *params])}) {{")
+        w.line(f"P4_INLINE bool {block.cpp}({', '.join(['Context &x', *params])}) {{")
         w.line("u32 rounds = 0;\n(void)rounds;")
         self._clear_out(body, block.params)
         for variable in block.variables:
@@ -175,7 +175,7 @@ class Emitter:
             write_lookup(table, body, self.places)
             lines += body.w.lines
         body = self._body()
-        body.w.line("void apply() {")
+        body.w.line("P4_METHOD void apply() {")
         self._clear_out(body, block.params)
         for variable in block.variables:
             if variable.value is not None:
@@ -186,7 +186,7 @@ class Emitter:
 
     def _action(self, action: ir.Action) -> list[str]:
         body = self._body()
-        body.w.line(f"void {action.cpp}({', '.join(self._params(action.params))}) {{")
+        body.w.line(f"P4_METHOD void {action.cpp}({', '.join(self._params(action.params))}) {{")
         self._clear_out(body, action.params)
         body.statement(action.body)
         body.w.line("}")

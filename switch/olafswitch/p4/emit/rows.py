@@ -102,6 +102,6 @@ def digest_words(expr: ir.Expr, body: Body, pos: Pos) -> int:
             if isinstance(type_, t.Varbit) or part.type == t.INTEGER:
                 raise Refused(pos, "digest", f"{part.type} is not supported in it")
             for word in body.e.words(leaf, type_):
-                body.w.line(f"x.digest_data[{at}] = {word};")
+                body.w.line(f"x.sw->digest_data[{at}] = {word};")
                 at += 1
     return at

@@ -54,7 +54,7 @@ def write_lookup(table: ir.Table, body: Body, places: Places) -> None:
     """The table's apply() as a member function of its control."""
     w = body.w
     keys = table.match_keys
-    w.line(f"Result {table.cpp}() {{")
+    w.line(f"P4_METHOD Result {table.cpp}() {{")
     row = _selector_row(table, body)
     if keys:
         _write_key(keys, body)

@@ -27,18 +27,19 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
         "recirculates": "recirculate" in used or "recirculate_preserving_field_list" in used,
         "digests": "digest" in used,
     }
+    has["repeats"] = has["resubmits"] or has["recirculates"]
     lines = ["struct Program {", f"struct State {{ {names['h']} h; {names['m']} m; {names['s']} s; }};"]
     lines += [f"static const bool {name} = {str(value).lower()};" for name, value in has.items()]
     lines += [
-        f"static void parse(Context &x, State &s) {{ {cpp['parser']}(x, s.h, s.m, s.s); }}",
-        f"static void verify(Context &x, State &s) {{ {cpp['verify']}{{x, s.h, s.m}}.apply(); }}",
-        f"static void ingress(Context &x, State &s) {{ {cpp['ingress']}{{x, s.h, s.m, s.s}}.apply(); }}",
-        f"static void egress(Context &x, State &s) {{ {cpp['egress']}{{x, s.h, s.m, s.s}}.apply(); }}",
-        "static u32 deparse(Context &x, State &s) {",
+        f"P4_INLINE void parse(Context &x, State &s) {{ {cpp['parser']}(x, s.h, s.m, s.s); }}",
+        f"P4_INLINE void verify(Context &x, State &s) {{ {cpp['verify']}{{x, s.h, s.m}}.apply(); }}",
+        f"P4_INLINE void ingress(Context &x, State &s) {{ {cpp['ingress']}{{x, s.h, s.m, s.s}}.apply(); }}",
+        f"P4_INLINE void egress(Context &x, State &s) {{ {cpp['egress']}{{x, s.h, s.m, s.s}}.apply(); }}",
+        "P4_INLINE u32 deparse(Context &x, State &s) {",
         f"{cpp['compute']}{{x, s.h, s.m}}.apply();\nx.exited = false;\nx.out_at = 0;",
         f"{cpp['deparser']}{{x, s.h}}.apply();\nx.exited = false;",
         "return append_payload(x);\n}",
-        "static void keep(u32 list, State &to, const State &from) {",
+        "P4_INLINE void keep(u32 list, State &to, const State &from) {",
         "(void)to, (void)from;\nswitch (list) {",
     ]
     for number, places in sorted(_field_lists(program).items()):

@@ -43,6 +43,8 @@ class Types:
             tests.append(self.equal(inner, f"a.{field}", f"b.{field}"))
         if t.is_header(type_):
             lines.append("    bool v;")
+            if keeps_origin(type_):
+                lines.append("    u32 origin;")
             tests = ["(a.v == b.v && (!a.v || (" + " && ".join(tests or ["true"]) + ")))"]
         # the name is taken only now, so that a type's parts come before it
         name = name if name not in self._names.values() else f"{name}_{len(self._names)}"
@@ -68,6 +70,12 @@ class Types:
             case t.Varbit():
                 return f"({a}.bits == {b}.bits && {a}.value == {b}.value)"
         return f"({a} == {b})"
+
+
+def keeps_origin(type_: t.Type) -> bool:
+    """Whether a header's C++ struct says where in the frame its unchanged bytes are: 0, or 1 + their offset."""
+    base = t.stripped(type_)
+    return t.is_header(base) and not any(isinstance(t.stripped(f), t.Varbit) for _, f in fields(base))
 
 
 def fields(type_: t.Type) -> list[tuple[str, t.Type]]:

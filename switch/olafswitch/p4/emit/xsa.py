@@ -26,19 +26,19 @@ def pipeline(program: ir.Program, types: Types, used: Container[str]) -> list[st
     names = [types.name(type_) for type_ in (program.headers, program.metadata, program.standard)]
     pad = _padding(program.metadata)
     stores: list[str] = []
-    packets.store(program.metadata, "s.m", "p", f"{pad}", stores.append)
-    load = packets.load(program.metadata, f"{pad}", types, program.parts["parser"].pos, "p")
+    packets.store(program.metadata, "s.m", "p", pad, stores.append)
+    load = packets.load(program.metadata, "p", pad, types, program.parts["parser"].pos)
     return [
         "struct Program {",
         f"struct State {{ {names[0]} h; {names[1]} m; {names[2]} s; }};",
         f"enum {{ METADATA_BYTES = {user_bytes(program.metadata)} }};",
-        f"static void load_metadata(State &s, const u8 *p) {{ (void)p;\ns.m = {load}; }}",
-        "static void store_metadata(u8 *p, const State &s) {\n(void)p;",
+        f"P4_INLINE void load_metadata(State &s, const u8 *p) {{ (void)p;\ns.m = {load}; }}",
+        "P4_INLINE void store_metadata(u8 *p, const State &s) {\n(void)p;",
         *stores,
         "}",
-        f"static void parse(Context &x, State &s) {{ {cpp['parser']}(x, s.h, s.m, s.s); }}",
-        f"static void act(Context &x, State &s) {{ {cpp['match_action']}{{x, s.h, s.m, s.s}}.apply(); }}",
-        f"static void emit(Context &x, State &s) {{ {cpp['deparser']}{{x, s.h, s.m, s.s}}.apply(); }}",
+        f"P4_INLINE void parse(Context &x, State &s) {{ {cpp['parser']}(x, s.h, s.m, s.s); }}",
+        f"P4_INLINE void act(Context &x, State &s) {{ {cpp['match_action']}{{x, s.h, s.m, s.s}}.apply(); }}",
+        f"P4_INLINE void emit(Context &x, State &s) {{ {cpp['deparser']}{{x, s.h, s.m, s.s}}.apply(); }}",
         "};",
     ]
 
@@ -73,11 +73,11 @@ class XsaExterns(externs.Externs):
         into, out = body.w.fresh("in"), body.w.fresh("out")
         body.w.line(f"u8 {into}[{user_bytes(given.type)} + 1] = {{}};")
         body.w.line(f"u8 {out}[{user_bytes(target.type)} + 1] = {{}};")
-        packets.store(given.type, value, into, f"{_padding(given.type)}", body.w.line)
+        packets.store(given.type, value, into, _padding(given.type), body.w.line)
         number = self.places.user_externs.index(node.object)
         body.w.line(f"call_user_extern(x.sw, {number}, {into}, {out});")
         if target.value is not None:
-            made = packets.load(target.type, f"{_padding(target.type)}", body.w.types, node.pos, out)
+            made = packets.load(target.type, out, _padding(target.type), body.w.types, node.pos)
             body.assign(body.pin(target.value), made)
         return "0"
 

@@ -2,6 +2,68 @@
 #pragma once
 #include "bits.h"
 
+// N <= 8 bytes as a number
+template <int N> P4_INLINE u64 get_bytes(const u8 *p) {
+    if constexpr (N == 8) {
+        u64 v;
+        memcpy(&v, p, 8);
+        return __builtin_bswap64(v);
+    } else if constexpr (N > 4) {
+        return get_bytes<4>(p) << 8 * (N - 4) | (get_bytes<4>(p + N - 4) & ((1ull << 8 * (N - 4)) - 1));
+    } else if constexpr (N == 4) {
+        u32 v;
+        memcpy(&v, p, 4);
+        return __builtin_bswap32(v);
+    } else if constexpr (N == 3) {
+        return get_bytes<2>(p) << 8 | p[2];
+    } else if constexpr (N == 2) {
+        u16 v;
+        memcpy(&v, p, 2);
+        return __builtin_bswap16(v);
+    } else {
+        return N ? p[0] : 0;
+    }
+}
+template <int N> P4_INLINE void put_bytes(u8 *p, u64 v) {
+    if constexpr (N == 8) {
+        v = __builtin_bswap64(v);
+        memcpy(p, &v, 8);
+    } else if constexpr (N > 4) {
+        put_bytes<4>(p, v >> 8 * (N - 4));
+        put_bytes<N - 4>(p + 4, v);
+    } else if constexpr (N == 4) {
+        u32 w = __builtin_bswap32((u32)v);
+        memcpy(p, &w, 4);
+    } else if constexpr (N == 3) {
+        put_bytes<2>(p, v >> 8);
+        p[2] = (u8)v;
+    } else if constexpr (N == 2) {
+        u16 w = __builtin_bswap16((u16)v);
+        memcpy(p, &w, 2);
+    } else if constexpr (N == 1) {
+        p[0] = (u8)v;
+    }
+}
+
+// W bits at bit AT of p
+template <class T, int AT, int W> P4_INLINE T load_at(const u8 *p) {
+    T t{};
+    if constexpr (W > 64) {
+        t = load_at<T, AT, W - 64>(p);
+        t = left(t, 64) | convert<T>(load_at<u64, AT + W - 64, 64>(p));
+    } else if constexpr (W > 0) {
+        constexpr int first = AT / 8, last = (AT + W - 1) / 8, n = last - first + 1, drop = 7 - (AT + W - 1) % 8;
+        u64 v;
+        if constexpr (n <= 8)
+            v = get_bytes<n>(p + first) >> drop;
+        else
+            v = get_bytes<8>(p + first) << (8 - drop) | p[last] >> drop;
+        t = convert<T>(cut<W>(v));
+    }
+    return t;
+}
+template <int I, class T> P4_INLINE u64 limb(const T &t) { return Limbs<T>::get(t, I); }
+
 // `w` <= 64 bits at bit `at` of p
 P4_INLINE u64 load_bits(const u8 *p, u32 at, u32 w) {
     if (w == 0) return 0;

@@ -22,7 +22,13 @@ template <class T> struct Fifo {
     }
 };
 
-template <class P> struct Pipeline {
+// What is more than one frame in and one frame out: clones, copies, frames processed again. A packet comes here with
+// a copy of its state, so that the state of all others needs no address.
+template <class P> struct Detour;
+template <class P>
+P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> &);
+
+template <class P> struct Detour {
     typedef typename P::State State;
     struct Repeat {  // a frame that is resubmitted or recirculated, and its preserved metadata
         Repeat *next;
@@ -36,20 +42,17 @@ template <class P> struct Pipeline {
         u32 to, instance, kind, limit, at;
         int64_t register_length;
     };
-    Context x;
     p4_emit_fn emit;
     void *emit_context;
     u32 port;
-    u32 passes;
+    u32 passes = 0;
     Fifo<Repeat> repeats;
     Fifo<Copy> copies;
-
-    P4_METHOD static void clear(State &s) { memset((void *)&s, 0, sizeof s); }
 
     void repeat(u32 list, const State &from, u32 kind, const u8 *frame, u32 length) {
         Repeat *p = (Repeat *)malloc(sizeof(Repeat) + length);
         if (!p) return;
-        clear(p->state);
+        p->state = State{};
         P::keep(list, p->state, from);
         p->state.s.f_instance_type = kind;
         p->state.s.f_packet_length = length;
@@ -59,7 +62,7 @@ template <class P> struct Pipeline {
     }
 
     // A new copy at the end of the queue; the caller sets its state.
-    Copy *enqueue(u32 to, u32 instance, u32 kind, u32 limit, int64_t register_length) {
+    Copy *enqueue(const Context &x, u32 to, u32 instance, u32 kind, u32 limit, int64_t register_length) {
         Copy *c = (Copy *)malloc(sizeof(Copy));
         if (!c) return nullptr;
         c->to = to;
@@ -72,93 +75,155 @@ template <class P> struct Pipeline {
         return c;
     }
 
-    void enqueue_clones(u32 session, u32 list, u32 kind, int64_t length, const State &headers,
-                        const State &kept) {
-        const Replicas *r = session < SESSIONS ? acquire(x.sw->sessions[session]) : nullptr;
+    void enqueue_clones(const Context &x, u32 kind, int64_t length, const State &headers, const State &kept) {
+        const Replicas *r = x.session < SESSIONS ? acquire(x.sw->sessions[x.session]) : nullptr;
         for (u32 i = 0; r && i < r->n; i++) {
             const u32 limit = r->packet_length ? r->packet_length : NO_LIMIT;
-            Copy *c = enqueue(r->replicas[i].port, r->replicas[i].instance, kind, limit, length);
+            Copy *c = enqueue(x, r->replicas[i].port, r->replicas[i].instance, kind, limit, length);
             if (!c) return;
-            clear(c->state);
+            c->state = State{};
             c->state.h = headers.h;
-            P::keep(list, c->state, kept);
+            P::keep(x.clone_list, c->state, kept);
         }
     }
 
     // Process now, or after the copies that are already waiting.
-    void to_egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
-        if (!copies.first) return egress(s, to, instance, kind, limit);
-        if (Copy *c = enqueue(to, instance, kind, limit, x.register_length)) c->state = s;
+    void to_egress(Context &x, const State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+        if (!copies.first) return egress(x, s, to, instance, kind, limit);
+        if (Copy *c = enqueue(x, to, instance, kind, limit, x.register_length)) c->state = s;
     }
 
-    // Egress of one copy, `s`, cut to `limit` bytes.
-    void egress(State &s, u32 to, u32 instance, u32 kind, u32 limit) {
+    // Egress of one copy of `from`, cut to `limit` bytes.
+    void egress(Context &shared, const State &from, u32 to, u32 instance, u32 kind, u32 limit) {
         // The copies of a group cannot make more of themselves, however many they are.
         const bool cloned = kind == INGRESS_CLONE || kind == EGRESS_CLONE;
         if (cloned && ++passes > MAX_PASSES) return;
-        s.s.f_egress_port = to & 511;
-        s.s.f_egress_rid = instance & 0xffff;
-        s.s.f_instance_type = kind;
-        s.s.f_egress_spec = 0;
-        s.s.f_packet_length = (u32)x.register_length;
-        s.s.f_egress_global_timestamp = cut<48>((u64)(x.now / 1000));
-        s.s.f_enq_timestamp = cut<32>((u64)(x.now / 1000));
-        x.exited = x.clone = x.recirculate = false;
-        x.truncate_to = limit;
-        P::egress(x, s);
-        x.exited = false;
-        if (P::clones && x.clone)
-            enqueue_clones(x.session, x.clone_list, EGRESS_CLONE, x.register_length, s, s);
-        if (s.s.f_egress_spec == DROP_PORT || x.failed) return;
-        u32 length = P::deparse(x, s);
-        if (x.truncate_to < length) length = x.truncate_to;
-        if (P::recirculates && x.recirculate)
-            repeat(x.recirculate_list, s, RECIRCULATED, x.sw->out, length);
-        else
-            emit(emit_context, to, x.sw->out, length);
+        Context x = shared;
+        State s = from;
+        const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, *this);
+        if (length != NO_LIMIT) emit(emit_context, to, x.out, length);
+        shared.take_buffer();
+        shared.payload_at = x.payload_at;
+        shared.payload_from = x.payload_from;
     }
 
     // Ingress clones carry the frame as it was received, parsed again.
-    void clone_ingress(const State &from) {
+    void clone_ingress(Context &x, const State &from) {
         const u32 at = x.at;
-        State parsed;
-        clear(parsed);
+        State parsed{};
         parsed.s.f_ingress_port = port & 511;
         x.at = 0;
         P::parse(x, parsed);
-        enqueue_clones(x.session, x.clone_list, INGRESS_CLONE, x.ingress_length, parsed, from);
+        enqueue_clones(x, INGRESS_CLONE, x.ingress_length, parsed, from);
         x.at = at;
     }
 
-    void replicate(const State &s, u32 limit) {
+    void replicate(Context &x, const State &s, u32 limit) {
         const Replicas *r = acquire(x.sw->groups[s.s.f_mcast_grp & 0xffff]);
         const int64_t length = x.register_length;
         const u32 at = x.at;
         for (u32 i = 0; r && i < r->n; i++) {
-            State copy = s;
             x.register_length = length;
             x.at = at;
-            to_egress(copy, r->replicas[i].port, r->replicas[i].instance, REPLICATED, limit);
+            to_egress(x, s, r->replicas[i].port, r->replicas[i].instance, REPLICATED, limit);
         }
     }
 
-    void drain() {
+    void drain(Context &x) {
         while (Copy *c = copies.first) {
             x.at = c->at;
             x.register_length = c->register_length;
-            egress(c->state, c->to, c->instance, c->kind, c->limit);
+            egress(x, c->state, c->to, c->instance, c->kind, c->limit);
             free(copies.pop());
         }
     }
 
-    void ingress(State &s, const u8 *frame, u32 length) {
+    // After an ingress that asked for more than one frame out.
+    __attribute__((noinline)) void after_ingress(Context x, const State &s) {
+        const u32 limit = x.truncate_to, list = x.resubmit_list;
+        const bool resubmit = P::resubmits && x.resubmit;
+        if (P::clones && x.clone) clone_ingress(x, s);
+        if (P::digests && x.digest && x.sw->digest)
+            x.sw->digest(x.sw->digest_context, x.digest_id, x.sw->digest_data, x.digest_words);
+        if (x.failed)
+            ;
+        else if (resubmit)
+            repeat(list, s, RESUBMITTED, x.data, x.length);
+        else if (s.s.f_mcast_grp)
+            replicate(x, s, limit);
+        else if (s.s.f_egress_spec != DROP_PORT)
+            to_egress(x, s, (u32)s.s.f_egress_spec, 0, NORMAL, limit);
+        drain(x);
+    }
+
+    // After an egress that asked for clones of what leaves, or for it to come back.
+    __attribute__((noinline)) void clone_egress(const Context &x, const State &s) {
+        enqueue_clones(x, EGRESS_CLONE, x.register_length, s, s);
+    }
+    __attribute__((noinline)) void recirculate(const Context &x, const State &s, u32 length) {
+        repeat(x.recirculate_list, s, RECIRCULATED, x.out, length);
+    }
+};
+
+// The length of the frame that leaves, in x.out; NO_LIMIT for none.
+template <class P>
+P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u32 to, u32 instance, u32 kind, u32 limit,
+                          Detour<P> &detour) {
+    s.s.f_egress_port = to & 511;
+    s.s.f_egress_rid = instance & 0xffff;
+    s.s.f_instance_type = kind;
+    s.s.f_egress_spec = 0;
+    s.s.f_packet_length = (u32)x.register_length;
+    s.s.f_egress_global_timestamp = cut<48>((u64)(x.now / 1000));
+    s.s.f_enq_timestamp = cut<32>((u64)(x.now / 1000));
+    x.exited = x.clone = x.recirculate = false;
+    x.truncate_to = limit;
+    P::egress(x, s);
+    x.exited = false;
+    if (P::clones && x.clone) {
+        const Context now = x;
+        const typename P::State state = s;
+        detour.clone_egress(now, state);
+    }
+    if (s.s.f_egress_spec == DROP_PORT || x.failed) return NO_LIMIT;
+    u32 length = P::deparse(x, s);
+    if (x.truncate_to < length) length = x.truncate_to;
+    if (P::recirculates && x.recirculate) {
+        const Context now = x;
+        const typename P::State state = s;
+        detour.recirculate(now, state, length);
+        return NO_LIMIT;
+    }
+    return length;
+}
+
+template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t size, u64 now,
+                                              p4_emit_fn emit, void *context) {
+    if (size > 1u << 20) return;
+    const u64 busy = sw->busy;
+    __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
+    u32 length = (u32)size;
+    Detour<P> detour{emit, context, port};
+    typename Detour<P>::Repeat *again = nullptr;
+    do {
+        Context x{};
+        typename P::State s{};
+        if (P::repeats && again) {
+            s = again->state;
+            frame = again->frame;
+            length = again->length;
+        } else {
+            s.s.f_packet_length = length;
+            s.s.f_ingress_global_timestamp = cut<48>((u64)(now / 1000));
+            s.s.f_ingress_port = port & 511;
+        }
+        x.sw = sw;
+        x.now = now;
         x.data = frame;
         x.length = x.ingress_length = length;
         x.register_length = length;
-        x.at = 0;
         x.truncate_to = x.payload_at = NO_LIMIT;
-        x.error = 0;
-        x.failed = x.exited = x.checksum_error = x.clone = x.resubmit = x.recirculate = x.digest = false;
+        x.take_buffer();
         P::parse(x, s);
         s.s.f_parser_error = x.error;
         P::verify(x, s);
@@ -166,48 +231,21 @@ template <class P> struct Pipeline {
         s.s.f_checksum_error = x.checksum_error;
         P::ingress(x, s);
         x.exited = false;
-        const u32 limit = x.truncate_to, list = x.resubmit_list;
-        const bool resubmit = P::resubmits && x.resubmit;
-        if (P::clones && x.clone) clone_ingress(s);
-        if (P::digests && x.digest && x.sw->digest)
-            x.sw->digest(x.sw->digest_context, x.digest_id, x.digest_data, x.digest_words);
-        if (x.failed)
-            ;
-        else if (resubmit)
-            repeat(list, s, RESUBMITTED, frame, length);
-        else if (s.s.f_mcast_grp)
-            replicate(s, limit);
-        else if (s.s.f_egress_spec != DROP_PORT)
-            to_egress(s, (u32)s.s.f_egress_spec, 0, NORMAL, limit);
-        drain();
-    }
-
-    void process(const u8 *frame, u32 length) {
-        State s;
-        clear(s);
-        s.s.f_ingress_port = port & 511;
-        s.s.f_packet_length = length;
-        s.s.f_ingress_global_timestamp = cut<48>((u64)(x.now / 1000));
-        ingress(s, frame, length);
-        while (Repeat *p = repeats.pop()) {
-            if (++passes <= MAX_PASSES) ingress(p->state, p->frame, p->length);
-            free(p);
+        if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) || (P::resubmits && x.resubmit)) {
+            const typename P::State state = s;
+            detour.after_ingress(x, state);
+        } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {
+            const u32 to = (u32)s.s.f_egress_spec;
+            const u32 out = pass_egress<P>(x, s, to, 0, NORMAL, x.truncate_to, detour);
+            if (out != NO_LIMIT) emit(context, to, x.out, out);
+            if (P::clones && detour.copies.first) {
+                Context now_at = x;
+                detour.drain(now_at);
+            }
         }
-    }
-};
-
-template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t length,
-                                              u64 now, p4_emit_fn emit, void *context) {
-    if (length > 1u << 20) return;
-    const u64 busy = sw->busy;
-    __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
-    Pipeline<P> pipeline;
-    pipeline.x.sw = sw;
-    pipeline.x.now = now;
-    pipeline.emit = emit;
-    pipeline.emit_context = context;
-    pipeline.port = port;
-    pipeline.passes = 0;
-    pipeline.process(frame, (u32)length);
+        if (!P::repeats) break;
+        if (again) free(again);
+        while ((again = detour.repeats.pop()) && ++detour.passes > MAX_PASSES) free(again);
+    } while (again);
     __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
 }

@@ -34,6 +34,8 @@ struct ProgramSpec {
     const EntrySpec *entry;
 };
 
+enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };
+
 typedef void (*p4_digest_fn)(void *context, u32 digest, const u64 *words, u32 n);
 
 // A lane has this to itself but what is programmed: tables, value sets, groups, sessions.
@@ -58,9 +60,9 @@ struct p4_switch {
     u32 retired_n, retired_room;
     u8 *out;  // the outgoing frame
     size_t out_room;
+    u64 digest_data[DIGEST_WORDS];
 };
 
-enum { DROP_PORT = 511, MAX_LOOPS = 65536, MAX_PASSES = 256, DIGEST_WORDS = 256, SESSIONS = 65536 };
 constexpr u32 NO_LIMIT = 0xffffffff;
 enum Instance : u32 {
     NORMAL = 0,
@@ -71,6 +73,10 @@ enum Instance : u32 {
     RESUBMITTED = 6
 };
 
+// Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
+bool reserve(p4_switch *, size_t bytes);
+
+// What a packet is at. Nothing may take its address but what is inlined: then the compiler keeps it in registers.
 struct Context {
     p4_switch *sw;
     const u8 *data;
@@ -87,10 +93,23 @@ struct Context {
     u32 session, clone_list, resubmit_list, recirculate_list;
     u32 truncate_to;  // bytes; NO_LIMIT does not
     u32 digest_id, digest_words;
-    u64 digest_data[DIGEST_WORDS];
+    u8 *out;  // the outgoing frame: the switch's, whose address no store to it can change
+    size_t out_room;
     P4_METHOD bool has(u64 bits) const { return (u64)(length - at) * 8 >= bits; }
     // As in BMv2, the smallest length counts, and until the headers are in front again it is the payload's.
     P4_METHOD void truncate(u64 bytes) { truncate_to = bytes < truncate_to ? (u32)bytes : truncate_to; }
+    // Where the next `bytes` bytes of the outgoing frame go; null when memory ran out.
+    P4_METHOD u8 *room(size_t bytes) {
+        if (__builtin_expect(out_at + bytes > out_room, 0)) {
+            if (!reserve(sw, out_at + bytes)) return nullptr;
+            take_buffer();
+        }
+        return out + out_at;
+    }
+    P4_METHOD void take_buffer() {
+        out = sw->out;
+        out_room = sw->out_room;
+    }
     P4_METHOD u32 payload_length() const { return truncate_to < length - at ? truncate_to : length - at; }
 };
 
@@ -110,17 +129,15 @@ u64 identity(const u8 *, u32);
 
 P4_INLINE u64 in_range(u64 hash, u64 base, u64 max) { return hash % (max ? max : 1) + base; }
 
-// Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
-bool reserve(p4_switch *, size_t bytes);
-
 // Ends an outgoing frame with what the parser left of the received one; the frame's length, 0 without memory.
 // The copies of a frame whose headers are of one length share it; but for its first byte, into which a header
 // that is no whole number of bytes reaches.
 P4_INLINE u32 append_payload(Context &x) {
     const u32 rest = x.length - x.at;
-    if (!reserve(x.sw, x.out_at + rest)) return 0;
+    u8 *const to = x.room(rest);
+    if (!to) return 0;
     const bool there = x.payload_at == x.out_at && x.payload_from == x.at;
-    memcpy(x.sw->out + x.out_at, x.data + x.at, there ? rest > 0 : rest);
+    memcpy(to, x.data + x.at, there ? rest > 0 : rest);
     x.payload_at = x.out_at;
     x.payload_from = x.at;
     x.out_at += rest;

@@ -26,18 +26,15 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
     if (length > 1u << 20) return;
     const u64 busy = sw->busy;
     __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
-    Context x;
+    Context x{};
     x.sw = sw;
     x.now = timestamp;
     x.data = frame;
     x.length = x.ingress_length = (u32)length;
     x.register_length = (int64_t)length;
-    x.at = x.out_at = 0;
     x.payload_at = NO_LIMIT;
-    x.error = 0;
-    x.failed = x.exited = false;
-    typename P::State s;
-    memset((void *)&s, 0, sizeof s);
+    x.take_buffer();
+    typename P::State s{};
     P::load_metadata(s, metadata);
     s.s.f_ingress_timestamp = timestamp;
     P::parse(x, s);
@@ -50,7 +47,7 @@ template <class P> static void process_with_metadata(p4_switch *sw, const u8 *fr
     P::store_metadata(metadata, s);
     if (!drop) {
         const u32 out = append_payload(x);
-        emit(context, 0, sw->out, out);
+        emit(context, 0, x.out, out);
     }
     __atomic_store_n(&sw->busy, busy + 2, __ATOMIC_RELEASE);
 }
