@@ -1,6 +1,6 @@
 """Headers out of packets and into them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from olafswitch.p4.emit.bodies import Body
 from olafswitch.p4.emit.writer import Types, fields, keeps_origin
@@ -161,12 +161,19 @@ def _scalars(type_: t.Type, value: str) -> Iterator[tuple[str, int]]:
 
 
 def store(type_: t.Type, value: str, out: str, padding: int, line: Callable[[str], None]) -> None:
-    """Write a value behind ``padding`` zero bits to the bytes ``out``, 64 bits a statement.
+    """Write a value behind ``padding`` zero bits to the bytes ``out``; ``line`` takes the statements."""
+    store_scalars(_scalars(type_, value), out, padding, line)
 
-    ``line`` takes the statements. Padding and value together are a number of bytes.
+
+def store_scalars(
+    scalars: Iterable[tuple[str, int]], out: str, padding: int, line: Callable[[str], None]
+) -> None:
+    """Write numbers, each a C++ expression with its width, as bytes: 64 bits a statement.
+
+    Padding and numbers together are a number of bytes.
     """
     pieces = [("0ull", padding)]
-    for scalar, width in _scalars(type_, value):
+    for scalar, width in scalars:
         for limb in reversed(range((width + 63) // 64)):
             pieces.append((f"limb<{limb}>({scalar})", min(64, width - 64 * limb)))
     left = sum(width for _, width in pieces)

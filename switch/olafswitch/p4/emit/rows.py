@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from olafswitch.p4.emit import packets
 from olafswitch.p4.emit.bodies import Body
 from olafswitch.p4.emit.writer import fields
 from olafswitch.p4.ir import nodes as ir
@@ -80,15 +81,28 @@ def bit_row(expr: ir.Expr, body: Body, pos: Pos) -> str:
     )
     name = body.w.fresh("row")
     values = body.e.row(parts)
+    found = [
+        (f"(u64)({leaf})" if type_ == t.BOOL else leaf, type_, guard)
+        for part, value in zip(parts, values, strict=True)
+        for leaf, type_, guard in leaves(part, value)
+    ]
     body.w.line(f"u8 {name}b[{room // 8 + 24}];\nBitRow {name}{{{name}b, 0}};")
-    for part, value in zip(parts, values, strict=True):
-        for leaf, type_, guard in leaves(part, value):
-            if isinstance(type_, t.Varbit):
-                put = f"{name}.put({leaf}.value, {leaf}.bits);"
-            else:
-                cast = f"(u64)({leaf})" if type_ == t.BOOL else leaf
-                put = f"{name}.put({cast}, {row_width(type_)});"
-            body.w.line(f"if ({guard}) {put}" if guard else put)
+    whole = room % 8 == 0 and not any(isinstance(type_, t.Varbit) for _, type_, _ in found)
+    if whole:
+        # All headers are valid as a rule: then each field has its place.
+        guards = dict.fromkeys(guard for _, _, guard in found if guard)
+        body.w.line(f"if ({' && '.join(guards) or 'true'}) {{")
+        packed = [(leaf, row_width(type_)) for leaf, type_, _ in found]
+        packets.store_scalars(packed, f"{name}b", 0, body.w.line)
+        body.w.line(f"{name}.bits = {room};\n}} else {{")
+    for leaf, type_, guard in found:
+        if isinstance(type_, t.Varbit):
+            put = f"{name}.put({leaf}.value, {leaf}.bits);"
+        else:
+            put = f"{name}.{'append' if whole else 'put'}({leaf}, {row_width(type_)});"
+        body.w.line(f"if ({guard}) {put}" if guard else put)
+    if whole:
+        body.w.line("}")
     return name
 
 

@@ -10,32 +10,41 @@ static u64 reflected_crc(const u8 *p, u32 n, u64 polynomial, u64 start, u64 fina
     return crc ^ final_xor;
 }
 
+// entry[k][b]: what byte b contributes that is followed by k zero bytes.
 struct CrcTable {
-    u32 entry[256];
+    u32 entry[8][256];
     explicit CrcTable(u32 polynomial) {
         for (u32 i = 0; i < 256; i++) {
             u8 byte = (u8)i;
-            entry[i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
+            entry[0][i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
         }
+        for (u32 k = 1; k < 8; k++)
+            for (u32 i = 0; i < 256; i++) entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
+    }
+    // Eight bytes at a time, then one by one.
+    u32 run(u32 crc, const u8 *p, u32 n) const {
+        for (; n >= 8; p += 8, n -= 8) {
+            u64 v;
+            memcpy(&v, p, 8);
+            v ^= crc;
+            crc = entry[7][v & 255] ^ entry[6][v >> 8 & 255] ^ entry[5][v >> 16 & 255] ^ entry[4][v >> 24 & 255] ^
+                  entry[3][v >> 32 & 255] ^ entry[2][v >> 40 & 255] ^ entry[1][v >> 48 & 255] ^ entry[0][v >> 56];
+        }
+        for (; n; p++, n--) crc = crc >> 8 ^ entry[0][(crc ^ *p) & 255];
+        return crc;
     }
 };
 static const CrcTable table32(0xedb88320), table16(0xa001);
 
-u64 crc32(const u8 *p, u32 n) {
-    u32 crc = ~0u;
-    for (u32 i = 0; i < n; i++) crc = crc >> 8 ^ table32.entry[(crc ^ p[i]) & 255];
-    return (u32)~crc;
-}
-u64 crc16(const u8 *p, u32 n) {
-    u32 crc = 0;
-    for (u32 i = 0; i < n; i++) crc = crc >> 8 ^ table16.entry[(crc ^ p[i]) & 255];
-    return crc;
-}
+u64 crc32(const u8 *p, u32 n) { return (u32)~table32.run(~0u, p, n); }
+u64 crc16(const u8 *p, u32 n) { return table16.run(0, p, n); }
 
 // `odd`: the number of bytes summed before is odd
 static u64 sum16(const u8 *p, u32 n, bool odd) {
     u64 sum = 0;
-    for (u32 i = 0; i < n; i++) sum += (i + odd) % 2 ? p[i] : (u64)p[i] << 8;
+    u32 i = 0;
+    for (; !odd && i + 4 <= n; i += 4) sum += get_bytes<4>(p + i);
+    for (; i < n; i++) sum += (i + odd) % 2 ? p[i] : (u64)p[i] << 8;
     return sum;
 }
 static u64 complement16(u64 sum) {

@@ -129,6 +129,7 @@ struct BitRow {
         store_wide(bytes, bits, w, t);
         bits += w;
     }
+    template <class T> __attribute__((noinline)) void append(T t, u32 w) { put(t, w); }
     u32 length() const { return (bits + 7) / 8; }
 };
 

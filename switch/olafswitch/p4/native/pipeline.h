@@ -100,12 +100,16 @@ template <class P> struct Detour {
         if (cloned && ++passes > MAX_PASSES) return;
         Context x = shared;
         State s = from;
+        in_memory(s);
         const u32 length = pass_egress<P>(x, s, to, instance, kind, limit, *this);
         if (length != NO_LIMIT) emit(emit_context, to, x.out, length);
         shared.take_buffer();
         shared.payload_at = x.payload_at;
         shared.payload_from = x.payload_from;
     }
+
+    // Leave the state where it is: most of its fields are not read for a copy.
+    P4_METHOD static void in_memory(State &s) { asm volatile("" : : "r"(&s) : "memory"); }
 
     // Ingress clones carry the frame as it was received, parsed again.
     void clone_ingress(Context &x, const State &from) {
