@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from olafswitch.p4.emit.writer import Writer, fields, literal, words_of
+from olafswitch.p4.emit.writer import Writer, fields, header_ends, literal, words_of
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.ir.walk import has_effects
@@ -230,5 +230,5 @@ class Expressions:
         if isinstance(base, t.Stack):
             return f"{cpp}{{{{{', '.join(parts)}}}, 0}}"
         if t.is_header(base):
-            parts = [*parts, "true"]
+            parts = [*parts, *header_ends(base)]
         return f"{cpp}{{{', '.join(parts)}}}"

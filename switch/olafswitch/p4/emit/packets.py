@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from olafswitch.p4.emit.bodies import Body
-from olafswitch.p4.emit.writer import Types, fields, keeps_origin
+from olafswitch.p4.emit.writer import Types, fields, header_ends, keeps_origin
 from olafswitch.p4.ir import nodes as ir
 from olafswitch.p4.ir import types as t
 from olafswitch.p4.refuse import Pos, Refused
@@ -92,7 +92,7 @@ def load(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
                 parts.append(load(inner, source, at, types, pos))
                 at += t.max_width(inner)
             if t.is_header(base):
-                parts.append("true")
+                parts += header_ends(base)
             return f"{types.name(base)}{{{', '.join(parts)}}}"
     raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
 

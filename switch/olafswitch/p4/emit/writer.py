@@ -73,9 +73,14 @@ class Types:
 
 
 def keeps_origin(type_: t.Type) -> bool:
-    """Whether a header's C++ struct says where in the frame its unchanged bytes are: 0, or 1 + their offset."""
+    """Whether a header's C++ struct says where its unchanged bytes are in the frame: 0, or 1 + their offset."""
     base = t.stripped(type_)
     return t.is_header(base) and not any(isinstance(t.stripped(f), t.Varbit) for _, f in fields(base))
+
+
+def header_ends(type_: t.Type) -> list[str]:
+    """Initializers of what a valid header's struct has behind its fields."""
+    return ["true", "0"] if keeps_origin(type_) else ["true"]
 
 
 def fields(type_: t.Type) -> list[tuple[str, t.Type]]:

@@ -19,7 +19,8 @@ struct CrcTable {
             entry[0][i] = (u32)reflected_crc(&byte, 1, polynomial, 0, 0);
         }
         for (u32 k = 1; k < 8; k++)
-            for (u32 i = 0; i < 256; i++) entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
+            for (u32 i = 0; i < 256; i++)
+                entry[k][i] = entry[k - 1][i] >> 8 ^ entry[0][entry[k - 1][i] & 255];
     }
     // Eight bytes at a time, then one by one.
     u32 run(u32 crc, const u8 *p, u32 n) const {
@@ -27,8 +28,9 @@ struct CrcTable {
             u64 v;
             memcpy(&v, p, 8);
             v ^= crc;
-            crc = entry[7][v & 255] ^ entry[6][v >> 8 & 255] ^ entry[5][v >> 16 & 255] ^ entry[4][v >> 24 & 255] ^
-                  entry[3][v >> 32 & 255] ^ entry[2][v >> 40 & 255] ^ entry[1][v >> 48 & 255] ^ entry[0][v >> 56];
+            crc = entry[7][v & 255] ^ entry[6][v >> 8 & 255] ^ entry[5][v >> 16 & 255] ^
+                  entry[4][v >> 24 & 255] ^ entry[3][v >> 32 & 255] ^ entry[2][v >> 40 & 255] ^
+                  entry[1][v >> 48 & 255] ^ entry[0][v >> 56];
         }
         for (; n; p++, n--) crc = crc >> 8 ^ entry[0][(crc ^ *p) & 255];
         return crc;

@@ -52,7 +52,8 @@ template <class T, int AT, int W> P4_INLINE T load_at(const u8 *p) {
         t = load_at<T, AT, W - 64>(p);
         t = left(t, 64) | convert<T>(load_at<u64, AT + W - 64, 64>(p));
     } else if constexpr (W > 0) {
-        constexpr int first = AT / 8, last = (AT + W - 1) / 8, n = last - first + 1, drop = 7 - (AT + W - 1) % 8;
+        constexpr int first = AT / 8, last = (AT + W - 1) / 8, n = last - first + 1,
+                      drop = 7 - (AT + W - 1) % 8;
         u64 v;
         if constexpr (n <= 8)
             v = get_bytes<n>(p + first) >> drop;

@@ -22,11 +22,10 @@ template <class T> struct Fifo {
     }
 };
 
-// What is more than one frame in and one frame out: clones, copies, frames processed again. A packet comes here with
-// a copy of its state, so that the state of all others needs no address.
+// What is more than one frame in and one frame out: clones, copies, frames processed again. A packet comes
+// here with a copy of its state, so that the state of all others needs no address.
 template <class P> struct Detour;
-template <class P>
-P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> &);
+template <class P> P4_INLINE u32 pass_egress(Context &, typename P::State &, u32, u32, u32, u32, Detour<P> &);
 
 template <class P> struct Detour {
     typedef typename P::State State;
@@ -170,9 +169,8 @@ template <class P> struct Detour {
 };
 
 // The length of the frame that leaves, in x.out; NO_LIMIT for none.
-template <class P>
-P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u32 to, u32 instance, u32 kind, u32 limit,
-                          Detour<P> &detour) {
+template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u32 to, u32 instance, u32 kind,
+                                             u32 limit, Detour<P> &detour) {
     s.s.f_egress_port = to & 511;
     s.s.f_egress_rid = instance & 0xffff;
     s.s.f_instance_type = kind;
@@ -207,7 +205,10 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
     const u64 busy = sw->busy;
     __atomic_store_n(&sw->busy, busy + 1, __ATOMIC_SEQ_CST);
     u32 length = (u32)size;
-    Detour<P> detour{emit, context, port};
+    Detour<P> detour{};
+    detour.emit = emit;
+    detour.emit_context = context;
+    detour.port = port;
     typename Detour<P>::Repeat *again = nullptr;
     do {
         Context x{};
@@ -235,7 +236,8 @@ template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 
         s.s.f_checksum_error = x.checksum_error;
         P::ingress(x, s);
         x.exited = false;
-        if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) || (P::resubmits && x.resubmit)) {
+        if (s.s.f_mcast_grp || (P::clones && x.clone) || (P::digests && x.digest) ||
+            (P::resubmits && x.resubmit)) {
             const typename P::State state = s;
             detour.after_ingress(x, state);
         } else if (!x.failed && s.s.f_egress_spec != DROP_PORT) {

@@ -76,7 +76,8 @@ enum Instance : u32 {
 // Makes room for an outgoing frame of `bytes` bytes; false when memory ran out.
 bool reserve(p4_switch *, size_t bytes);
 
-// What a packet is at. Nothing may take its address but what is inlined: then the compiler keeps it in registers.
+// What a packet is at. Nothing may take its address but what is inlined: then the compiler keeps it in
+// registers.
 struct Context {
     p4_switch *sw;
     const u8 *data;
