@@ -55,7 +55,7 @@ struct olaf_queue {
     olaf::Combiner combiner{kGeometry};
     olaf::RegisterFile registers{combiner, kGeometry};
     int64_t now = 0;
-    std::deque<Frame> source, bypass, done;
+    olaf::Fifo<Frame> source, bypass, done;
     const uint8_t *borrowed = nullptr;  // the frame of the source that has no bytes of its own
     int64_t bypass_beats = 0;           // in the bypass
     int64_t begins = kNever;            // when the head begins to leave
@@ -65,8 +65,8 @@ struct olaf_queue {
     bool decision_known = false;        // of the first of the source
     Frame taken{};
     size_t unmarked = 0;  // at the end of `done`: their status is not taken yet
-    std::deque<Settled> settled;
-    std::deque<int64_t> leaving;  // when the occupancy that a status tells falls
+    olaf::Fifo<Settled> settled;
+    olaf::Fifo<int64_t> leaving;  // when the occupancy that a status tells falls
     int64_t told_occupancy = 0;
 
     // The next time at which something happens; kNever for never.
@@ -160,7 +160,7 @@ struct olaf_queue {
         updates_turn = false;
         const Held &update = combiner.timed.Send(time);
         const int64_t last = combiner.timed.Sent() - kBypassLead - 1;
-        Frame &frame = done.emplace_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
+        Frame &frame = done.push_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
                                                last + 1 - beats(update.size), last, true});
         frame.status = combiner.timed.left_at() - beats(update.size) + kUpdateStatus;
         ++unmarked;
@@ -238,9 +238,9 @@ struct olaf_queue {
     // When something happens next, or a frame has left; kNever for never.
     int64_t next_seen() {
         const int64_t time = next_step();
-        const auto leaves = std::partition_point(done.begin(), done.end(),
-                                                 [this](const Frame &frame) { return frame.last < now; });
-        return leaves == done.end() ? time : std::min(time, leaves->last + 1);
+        std::size_t leaves = 0;
+        while (leaves < done.size() && done[leaves].last < now) ++leaves;
+        return leaves == done.size() ? time : std::min(time, done[leaves].last + 1);
     }
 
     uint64_t settle(int64_t limit) {

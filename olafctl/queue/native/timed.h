@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <limits>
 
+#include "fifo.h"
 #include "rules.h"
 
 namespace olaf {
@@ -132,7 +132,7 @@ template <typename Update> class TimedQueue {
             }
             taken(update);
         });
-        std::deque<Ready> kept;
+        Fifo<Ready> kept;
         for (std::size_t at = 0; at < gone.size(); ++at)
             if (!gone[at]) kept.push_back(from->ready_[at]);
         from->ready_ = std::move(kept);
@@ -187,7 +187,7 @@ template <typename Update> class TimedQueue {
     };
 
     Pace pace_;
-    std::deque<Ready> ready_;
+    Fifo<Ready> ready_;
     std::vector<std::int64_t> readable_;   // by index: the same of the update that others are combined with
     std::int64_t merging_until_ = kNever;  // the adders' pipeline is empty after this
     std::int64_t left_at_ = kNever;        // when the update that leaves has left; kNever: none does

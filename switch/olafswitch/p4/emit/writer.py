@@ -73,7 +73,7 @@ class Types:
 
 
 def keeps_origin(type_: t.Type) -> bool:
-    """Whether a header's C++ struct says where its unchanged bytes are in the frame: 0, or 1 + their offset."""
+    """Whether a header's C++ struct says where in the frame its unchanged bytes are (0: nowhere)."""
     base = t.stripped(type_)
     return t.is_header(base) and not any(isinstance(t.stripped(f), t.Varbit) for _, f in fields(base))
 
