@@ -161,7 +161,7 @@ struct olaf_queue {
         const Held &update = combiner.timed.Send(time);
         const int64_t last = combiner.timed.Sent() - kBypassLead - 1;
         Frame &frame = done.push_back(Frame{olaf::Combiner::Finish(update), update.bytes, update.size,
-                                               last + 1 - beats(update.size), last, true});
+                                            last + 1 - beats(update.size), last, true});
         frame.status = combiner.timed.left_at() - beats(update.size) + kUpdateStatus;
         ++unmarked;
         combiner.Count(OLAF_REGISTER_OUTPUT_BEATS, uint64_t(beats(frame.length)));
