@@ -1,7 +1,11 @@
 """``olaflab simulate``: a testbed's engine and workers in the event-level model."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from olafctl import quantities
 from olafctl.cli import numbers
@@ -14,6 +18,10 @@ from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:
     from olaflab.model.run import Result
+    from olaflab.model.scenario import Scenario
+
+_UNFINISHED = 0.05
+"""Share of the updates under way at the end above which losses and ages are no steady state's."""
 
 
 @verb("Print JSON; ages in ns.")
@@ -76,6 +84,8 @@ def command(
     )
     result = run(scenario, length, warm_up=before, progress=lambda events: log_progress(f"{events} events"))
     names = {cluster.number: cluster.name for cluster in bed.clusters}
+    for warning in (*_overloads(bed, scenario), *_unfinished(result)):
+        click.echo(f"warning: {warning}", err=True)
     return Report(_values(result, names), _parts(result, names))
 
 
@@ -93,6 +103,41 @@ def _with_rates(testbed: Testbed, rates: tuple[str, ...]) -> Testbed:
     return replace(testbed, engines=tuple(map(changed, testbed.engines)))
 
 
+def _overloads(testbed: Testbed, scenario: "Scenario") -> Iterator[str]:
+    """Describe each cable and each engine's input that is offered more than it carries.
+
+    The model drops nothing there: such a cable only delays, and frames wait without limit before an engine.
+    """
+    if scenario.rounds:
+        return  # A worker waits for its results, so no rate is offered.
+    inputs, cables = Counter[str](), Counter[int]()
+    for worker, source in zip(testbed.workers, scenario.sources, strict=True):
+        bits = round(8e9 * source.size * scenario.segments.get(source.cluster, 1) / source.period)
+        inputs[source.engine] += bits
+        cables[worker.port] += bits
+    for name, load in inputs.items():
+        if load > limits.MAX_RATE:
+            yield _above(f"the workers of {name} offer", load, "its input takes", limits.MAX_RATE)
+    for link in testbed.links:
+        if link.peer is None and link.rate is not None and cables[link.port] > link.rate:
+            where = f"the workers behind port {link.port} offer"
+            yield _above(where, cables[link.port], "its cable carries", link.rate)
+
+
+def _above(who: str, load: int, where: str, rate: int) -> str:
+    return f"{who} {load / 1e6:.6g} Mb/s, and {where} {rate / 1e6:.6g} Mb/s: choose a longer --period"
+
+
+def _unfinished(result: "Result") -> Iterator[str]:
+    """Describe updates that were neither delivered nor lost, where they are too many to ignore."""
+    share = result.under_way / max(result.generated, 1)
+    if share > _UNFINISHED:
+        yield (
+            f"{result.under_way} of {result.generated} updates ({share:.0%}) are still under way at the end:"
+            " losses and ages are not those of a steady state (a longer --duration, or less load)"
+        )
+
+
 def _parts(result: "Result", names: dict[int, str]) -> list[str | Table]:
     heads = ["cluster", "updates", "frames", "aggregated", "replaced", "lost", "held", "AoM", "mean peak"]
     rows = [
@@ -102,7 +147,7 @@ def _parts(result: "Result", names: dict[int, str]) -> list[str | Table]:
     ]  # fmt: skip
     fairness = "–" if result.fairness is None else f"{result.fairness:.4f}"
     text = (
-        f"\nlost {result.loss:.2%} of {result.generated} updates;"
+        f"\nlost {result.loss:.2%} of {result.generated} updates, {result.under_way} under way at the end;"
         f" AoM {_us(result.average_age)} µs on average, Jain's index over clusters {fairness}"
     )
     return [Table("clusters; ages in µs", heads, rows), text]

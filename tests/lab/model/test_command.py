@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from olafctl.targets.testbeds import locate
 from olaflab.cli.simulate import command
 from olafswitch.errors import BadInput
 
@@ -46,6 +47,9 @@ ports: [{numbers: 1-2, name: host}]
 clusters: [{name: hopper, mode: iswitch, count: 1, workers: 2, ports: 1-2, ip: 10.0.1.1}]
 """
 
+FLOOD = ("nine-clusters", "--period", "1us", "--mode", "fifo", "--duration", "1ms")
+"""Frames that fill a slot: fifteen times what the engine's input takes."""
+
 HOPS = ("multi-hop", "--period", "100ms", "--frame-bytes", "1000", "--duration", "20s", "--warm-up", "2s")
 
 
@@ -81,7 +85,21 @@ def test_transmission_control_holds_updates_back() -> None:
 def test_the_table_shows_ages_and_losses() -> None:
     output = ask(*BUSY).stdout
     assert "cluster8" in output
-    assert "of 27000 updates" in output
+    assert "of 27000 updates" in output and "under way at the end" in output
+
+
+def test_unbounded_waiting_and_excess_load_are_warned_of(tmp_path: Path) -> None:
+    fit = ask(*BUSY)
+    assert "warning" not in fit.stderr
+    data = json.loads(ask(*FLOOD, "--json").stdout)
+    assert data["under_way"] > 0.9 * data["generated"] > 0 == data["loss"]
+    said = ask(*FLOOD, "--json").stderr
+    assert f"{data['under_way']} of {data['generated']} updates" in said and "its input takes 128000 Mb/s" in said
+    path, beds = tmp_path / "slow.yaml", locate("multi-hop").read_text()
+    path.write_text(beds.replace("\nlinks:\n", "\nlinks:\n  - {ends: [sw1.s1-1, c1-w1], rate: 500 kb/s}\n"))
+    said = ask(str(path), *HOPS[1:]).stderr
+    assert said.count("warning") == 1
+    assert "behind port 1 offer 0.8 Mb/s, and its cable carries 0.5 Mb/s" in said
 
 
 @pytest.mark.parametrize(
