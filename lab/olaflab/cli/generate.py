@@ -54,7 +54,7 @@ def _papers() -> Mapping[Path, str]:
 
     pages = {name: Path("docs/papers") / f"{name}.md" for name in shelf.NAMES}
     return {
-        place: shelf.page(name, (paths.sources() / place).read_text(encoding="utf-8"))
+        place: shelf.fill_page(name, (paths.sources() / place).read_text(encoding="utf-8"))
         for name, place in pages.items()
     }
 

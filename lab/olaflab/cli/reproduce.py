@@ -1,4 +1,4 @@
-"""``olaflab reproduce``: the tables and figures of a paper, made again and shown beside the paper's."""
+"""``olaflab reproduce``: make the tables and figures of a paper again and show them beside the paper's."""
 
 import time
 from functools import partial
@@ -18,23 +18,27 @@ if TYPE_CHECKING:
 _NEEDS = "pip install './sdk[remote]' './lab[train,atari]'"
 
 
+class Unmeasured(OlafError):
+    """A requested figure has no committed points: only a run on a machine gives it."""
+
+    exit_code = 4
+
+
 @click.command()
 @click.argument("paper", type=click.Choice(shelf.NAMES))
 @click.argument("names", nargs=-1, metavar="[FIGURE]...")
 @click.option(
     "--trainings",
     is_flag=True,
-    help="Also run what takes hours or measures this machine; without it, committed points are shown.",
+    help="Run of trainings and of measurements of this machine, which takes hours; else committed points.",
 )
-@click.option("--seeds", type=click.IntRange(1), help="Or repetitions.  [default: the figure's own]")
+@click.option("--seeds", type=click.IntRange(1), help="Number of seeds.  [default: the figure's own]")
 @click.option(
     "--length",
     type=click.FloatRange(0, 1, min_open=True),
     help="Length of MARL's trainings and ARTOS' fig12, as a share of the whole.  [default: the figure's own]",
 )
-@click.option(
-    "--check", is_flag=True, help="Write nothing; fail where a figure differs from the committed one."
-)
+@click.option("--check", is_flag=True, help="Comparison with the committed figures; nothing is written.")
 @click.option(
     "-o",
     "--output",
@@ -46,7 +50,7 @@ _NEEDS = "pip install './sdk[remote]' './lab[train,atari]'"
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("figures"),
     show_default=True,
-    help="Folder of finished trainings: an interrupted command goes on.",
+    help="Folder of finished trainings, from which an interrupted command continues.",
 )
 @json_option("Print every table and verdict as JSON.")
 def command(
@@ -62,37 +66,43 @@ def command(
 ) -> None:
     """Make the tables and figures of PAPER again.
 
-    All are made if no FIGURE is named. What the event-level model gives is run. Trainings and measurements
+    All are made if no FIGURE is named. Figures of the event-level model are run. Trainings and measurements
     are run with --trainings; without it, their committed points are drawn and summed up again. The terminal
     shows each comparison with the paper; PAPER.json beside the points has the sweeps, too. Trainings need the
     SDK and the extra [train].
+
+    With --check every title, statement, verdict and digit must be the committed one; where --seeds, --length
+    or --trainings draw other numbers, these must agree within their intervals. A named figure without
+    committed points is a measurement of a machine: the exit code is then 4.
 
     \b
       olaflab reproduce olaf table2
       olaflab reproduce olaf --check
       olaflab reproduce stellaris fig11 --trainings --seeds 10
     """
-    from olaflab.papers.figure import Effort
+    from olaflab.papers.figure import Cost, Effort
+    from olaflab.papers.store import Committed, find_points
 
     with importing("the figures", _NEEDS):
-        known = shelf.figures(paper)
+        committed = Committed(_folder(output), paper)
+        known = shelf.load_figures(paper)
         if unknown := [name for name in names if name not in known]:
             remedy = f"take one of {', '.join(known)}"
             raise BadInput(Problem(f"{unknown[0]} is not a figure of {paper}", remedy=remedy))
-        kept = shelf.Kept(output or paths.sources() / "docs" / "papers", paper)
-        committed = kept.points()
+        kept = committed.points()
         found: dict[Figure, Points] = {}
+        without: list[str] = []
         for one in (each for name, each in known.items() if not names or name in names):
             began = time.monotonic()
-            effort = Effort(partial(_log, one.name), seeds, length, runs, committed)
-            its = shelf.points(one, effort, trainings)
+            effort = Effort(partial(_log, one.name), seeds, length, runs, kept)
+            its = find_points(one, effort, trainings)
             if its is None:
-                log_progress(f"{one.name}: has no committed points; --trainings makes them")
+                without.append(one.name)
                 continue
             found[one] = its
             log_progress(f"{one.name}: done in {time.monotonic() - began:.0f} s")
         sections = {one: one.section(its) for one, its in found.items()}
-        written = [] if check else list(kept.write(found))
+        written = list(committed.write(found, known)) if found and not check else []
     if as_json:
         _print_json(sections)
     else:
@@ -101,7 +111,19 @@ def command(
         if written:
             click.echo(f"\n{written[0]} and {len(written) - 1} files beside it")
     if check:
-        _check(sections, kept.sections())
+        drawn = {one for one in sections if effort.reduced or (trainings and one.cost is not Cost.MODEL)}
+        _check(sections, committed.sections(), set(known), drawn)
+    if without:
+        _report_unmeasured(without, requested=bool(names))
+
+
+def _folder(output: Path | None) -> Path:
+    """Return the folder of what is committed. Raises BadInput outside a checkout: no wheel holds it."""
+    folder = output or paths.sources() / "docs" / "papers"
+    if output is None and not folder.is_dir():
+        what = "the committed points and summaries are not installed"
+        raise BadInput(Problem(what, str(folder), "run it in a checkout, or name a folder of them with -o"))
+    return folder
 
 
 def _log(name: str, step: str) -> None:
@@ -109,9 +131,9 @@ def _log(name: str, step: str) -> None:
 
 
 def _print_json(sections: "dict[Figure, Section]") -> None:
-    from olaflab.papers import archive
+    from olaflab.papers import store
 
-    print_json({one.name: archive.as_json(section) for one, section in sections.items()})
+    print_json({one.name: store.as_json(section) for one, section in sections.items()})
 
 
 def _show(one: "Figure", section: "Section") -> None:
@@ -123,19 +145,31 @@ def _show(one: "Figure", section: "Section") -> None:
         click.echo(f"{verdict}: {statement}")
 
 
-def _check(sections: "dict[Figure, Section]", committed: "dict[str, Section]") -> None:
-    """Raises OlafError with every difference."""
+def _check(
+    sections: "dict[Figure, Section]", committed: "dict[str, Section]", known: set[str], drawn: "set[Figure]"
+) -> None:
+    """Raise OlafError with every difference."""
     from olaflab.papers.check import differences
 
+    remedy = "run it without --check to accept it"
     problems = [
-        Problem(difference, one.name, "run it without --check to accept it")
-        for one, section in sections.items()
-        if one.name in committed
-        for difference in differences(committed[one.name], section)
+        Problem("is committed, and no figure of this name exists", name, "remove it")
+        for name in committed.keys() - known
     ]
+    for one, section in sections.items():
+        if one.name not in committed:
+            problems.append(Problem("no committed section to compare it with", one.name, remedy))
+            continue
+        found = differences(committed[one.name], section, drawn=one in drawn)
+        problems += [Problem(difference, one.name, remedy) for difference in found]
     if problems:
         raise OlafError(*problems)
-    missing = [one.name for one in sections if one.name not in committed]
-    click.echo(f"\n{len(sections) - len(missing)} figures agree with the committed ones", err=True)
-    if missing:
-        click.echo(f"without a committed one: {', '.join(missing)}", err=True)
+    click.echo(f"\n{len(sections)} figures agree with the committed ones", err=True)
+
+
+def _report_unmeasured(names: list[str], *, requested: bool) -> None:
+    """Name the figures without committed points. Raises Unmeasured where they were requested by name."""
+    what = "no committed points: it is measured on the machine it runs on"
+    if requested:
+        raise Unmeasured(*(Problem(what, name, "run it with --trainings") for name in names))
+    click.echo(f"without committed points, measured with --trainings: {', '.join(names)}", err=True)

@@ -1,54 +1,105 @@
-"""Whether a figure that was made again agrees with the committed one."""
+"""Whether a figure that was made again agrees with the committed one.
+
+Points that are read back and runs of the model repeat exactly, so every character of their section counts.
+Where other seeds or another machine drew the numbers, words and structure are equal all the same, and numbers
+agree within their intervals.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from olaflab.papers.figure import Section, Table
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?: ± \d+(?:\.\d+)?)?")
-_RESULT = re.compile(r"-?\d+\.\d+(?: ± \d+\.\d+)?|\d+ of \d+ seeds")
-"""In a statement, the finding: the remainder identifies the statement."""
+_INTERVAL = re.compile(
+    r"(?P<mean>-?(?:\d+(?:\.\d+)?|∞))"
+    r"(?: ± (?P<half>\d+(?:\.\d+)?|nan)| \((?P<low>-?[\d.]+|∞) … (?P<high>-?[\d.]+|∞)\))?"
+)
+_ABSENT = "no such statement"
 _NEAR = 0.05
-"""Relative difference of two numbers without intervals that still agree: seeds may be fewer."""
-_UNIT = 1.0
-"""Tolerance of numbers with an interval, which are near to 0 or rounded."""
+"""Relative difference of two drawn numbers without intervals that still agree."""
 
 
-def differences(committed: Section, made: Section) -> Iterator[str]:
-    """What of ``made`` contradicts ``committed``: verdicts, and cells whose intervals do not meet."""
-    before = {_RESULT.sub("#", text): verdict for text, verdict in committed.verdicts.items()}
-    for text, verdict in made.verdicts.items():
-        known = before.get(_RESULT.sub("#", text))
-        if known is not None and known != verdict:
-            yield f"{text}: {verdict}, was: {known}"
-    for name, table in made.tables.items():
-        if name in committed.tables:
-            yield from (f"{name}: {each}" for each in _cells(committed.tables[name], table))
+def differences(committed: Section, made: Section, *, drawn: bool = False) -> Iterator[str]:
+    """Describe everything in which ``made`` differs from ``committed``.
+
+    With ``drawn`` its numbers come from other seeds, another length or another machine.
+    """
+    yield from _statements(committed.verdicts, made.verdicts, drawn)
+    if list(committed.tables) != list(made.tables):
+        yield f"tables {', '.join(made.tables) or '–'}, were {', '.join(committed.tables) or '–'}"
+    for name in committed.tables.keys() & made.tables.keys():
+        yield from (f"{name}: {each}" for each in _cells(committed.tables[name], made.tables[name], drawn))
 
 
-def _cells(committed: Table, made: Table) -> Iterator[str]:
+def _statements(committed: Mapping[str, str], made: Mapping[str, str], drawn: bool) -> Iterator[str]:
+    before, now = ({_masked(text) if drawn else text: word for text, word in each.items()}
+                   for each in (committed, made))  # fmt: skip
+    for text in [*before, *(text for text in now if text not in before)]:
+        if before.get(text) != now.get(text):
+            yield f"{text}: {now.get(text, _ABSENT)}, was: {before.get(text, _ABSENT)}"
+
+
+def _cells(committed: Table, made: Table, drawn: bool) -> Iterator[str]:
+    def same(before: str, now: str) -> bool:
+        return _masked(before) == _masked(now) if drawn else before == now
+
+    if not same(committed.title, made.title):
+        yield f"its title is {made.title!r}, was {committed.title!r}"
     if list(committed.heads) != list(made.heads):
-        yield "its columns differ"
+        yield f"its columns are {', '.join(made.heads)}, were {', '.join(committed.heads)}"
         return
     if len(committed.rows) != len(made.rows):
         yield f"{len(made.rows)} rows, were {len(committed.rows)}"
         return
     for old, new in zip(committed.rows, made.rows, strict=True):
+        if len(old) != len(new):
+            yield f"{new[0]}: {len(new)} cells, were {len(old)}"
+            continue
         for head, before, now in zip(made.heads, old, new, strict=True):
-            if not agree(before, now):
+            if not (agree(before, now) if drawn else before == now):
                 yield f"{new[0]}, {head}: {now}, was {before}"
 
 
 def agree(before: str, now: str) -> bool:
-    """Whether two cells agree: each number lies within both intervals, or within 5 %."""
+    """Whether two drawn cells agree: the same words, and numbers whose intervals meet.
+
+    Numbers without an interval may differ by 5 % and by a unit of their last digit.
+    """
     if before == now:
         return True
-    numbers = [_NUMBER.findall(cell) for cell in (before, now)]
-    if _NUMBER.sub("#", before) != _NUMBER.sub("#", now) or len(numbers[0]) != len(numbers[1]):
+    pairs = [list(_INTERVAL.finditer(cell)) for cell in (before, now)]
+    if _masked(before) != _masked(now) or len(pairs[0]) != len(pairs[1]):
         return False
-    return all(_near(one, other) for one, other in zip(*numbers, strict=True))
+    return all(_meet(one, other) for one, other in zip(*pairs, strict=True))
 
 
-def _near(one: str, other: str) -> bool:
-    (a, da), (b, db) = (map(float, (*each.split(" ± "), "0")[:2]) for each in (one, other))
-    return abs(a - b) <= da + db + max(_NEAR * max(abs(a), abs(b)), _UNIT if da or db else 0.0)
+def _meet(one: "re.Match[str]", other: "re.Match[str]") -> bool:
+    (low, high, exact), (other_low, other_high, other_exact) = _bounds(one), _bounds(other)
+    near = _unit(one["mean"])
+    if exact and other_exact and low != other_low:
+        near = max(near, _NEAR * max(abs(low), abs(other_low)))
+    return max(low, other_low) <= min(high, other_high) + near * (1 + 1e-9)
+
+
+def _bounds(found: "re.Match[str]") -> tuple[float, float, bool]:
+    """Return both ends of a number's interval, and whether it has none."""
+    mean = _number(found["mean"])
+    if found["half"] is not None:
+        return mean - float(found["half"]), mean + float(found["half"]), False
+    if found["low"] is not None:
+        return _number(found["low"]), _number(found["high"]), False
+    return mean, mean, True
+
+
+def _number(text: str) -> float:
+    return float(text.replace("∞", "inf"))
+
+
+def _unit(text: str) -> float:
+    """Return a unit of the last digit after the point; 0 for a whole number."""
+    _, point, digits = text.partition(".")
+    return 10.0 ** -len(digits) if point else 0.0
+
+
+def _masked(text: str) -> str:
+    return _INTERVAL.sub("#", text)

@@ -1,14 +1,13 @@
-"""Learning curves: every point of each run, and the picture that is drawn from the points."""
+"""Learning curves: every point of each run, and the pictures that are drawn of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl import plotting
 from olaflab import pictures
-from olaflab.papers.figure import Points
+from olaflab.papers.figure import Draw, Points
 from olaflab.papers.summary import estimate
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _DRAWN = 100
 
 
 def points(curves: "Mapping[str, Sequence[Trained]]") -> Iterator[tuple[Any, ...]]:
-    """Every update of every run, in COLUMNS."""
+    """Yield every update of every run, in COLUMNS."""
     for curve, runs in curves.items():
         for seed, run in enumerate(runs, 1):
             for update, (reward, time) in enumerate(zip(run.rewards, run.seconds, strict=True), 1):
@@ -36,54 +35,56 @@ def drawn(
     by: str = "curve",
     only: Mapping[str, str] | None = None,
     unit: str = "update of each worker",
-) -> "Callable[[Points, Drawing], None]":
-    """Draws the mean over seeds, one standard deviation to each side, over updates and virtual time.
+) -> Draw:
+    """Return what draws means over seeds with a standard deviation, over updates and virtual time.
 
     ``by`` is the column that tells curves apart; ``only`` is the value that others must have.
     """
 
     def draw(points: Points, drawing: "Drawing") -> None:
-        by_update, by_time = drawing.subplots(1, 2, sharey=True)
-        for number, (curve, rewards, seconds) in enumerate(_curves(points["columns"], by, only or {})):
-            table = smooth(rewards)
+        by_update, by_time = drawing.subplots(2, 1, sharey=True)
+        found = list(_curves(points["columns"], by, only or {}))
+        looks = pictures.styles(curve for curve, _, _ in found)
+        for curve, rewards, seconds in found:
+            table, look = smooth(rewards), looks[curve]
             mean, spread, times = table.mean(axis=0), table.std(axis=0), smooth(seconds).mean(axis=0)
-            shown = thinned(len(mean))
-            colour = plotting.COLOURS[number % len(plotting.COLOURS)]
-            style = plotting.LINES[number % len(plotting.LINES)]
+            shown = thin(len(mean))
             for axes, along in ((by_update, np.arange(1, len(mean) + 1)), (by_time, times)):
-                axes.plot(along[shown], mean[shown], style, color=colour, label=curve)
+                axes.plot(along[shown], mean[shown], label=curve, **look)
                 low, high = (mean - spread)[shown], (mean + spread)[shown]
-                axes.fill_between(along[shown], low, high, color=colour, alpha=0.15, linewidth=0)
-        by_update.set(xlabel=unit, ylabel="mean episode reward", title=title)
+                axes.fill_between(along[shown], low, high, color=look["color"], alpha=0.13, linewidth=0)
+        by_update.set(xlabel=unit, title=title)
         by_time.set(xlabel="virtual time, s")
-        pictures.legend(drawing, by_update, columns=3)
+        pictures.legend(drawing, by_update, columns=2)
         for axes in (by_update, by_time):
+            axes.set_ylabel("mean episode reward")
             axes.grid(alpha=0.3)
 
     return draw
 
 
-def ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours: str, label: str) -> None:
-    """Of each way the mean over seeds with its 95 % interval, and every seed; ``ours`` in another colour."""
+def draw_ends(drawing: "Drawing", found: Mapping[str, NDArray[np.float64]], ours: str, label: str) -> None:
+    """Draw each way's mean over seeds with its 95 % interval, and every seed; ``ours`` strong."""
     axes = drawing.subplots(1, 1)
-    for number, (name, values) in enumerate(found.items()):
-        mean, colour = estimate(values), plotting.COLOURS[name == ours]
-        axes.errorbar([number], [mean.mean], yerr=[mean.interval], fmt="o", color=colour, capsize=4)
-        axes.plot([number] * len(values), values, "x", color="grey", ms=4)
-    axes.set_xticks(range(len(found)), list(found))
-    axes.set(ylabel=label)
-    axes.grid(alpha=0.3, axis="y")
+    for place, (name, values) in enumerate(found.items()):
+        mean, colour = estimate(values), pictures.SUBJECT if name == ours else pictures.GREYS[0]
+        axes.errorbar([mean.mean], [place], xerr=[mean.interval], fmt="o", color=colour, capsize=4)
+        axes.plot(values, [place] * len(values), "x", color="black", ms=4)
+    axes.set_yticks(range(len(found)), list(found))
+    axes.invert_yaxis()
+    axes.set(xlabel=label)
+    axes.grid(alpha=0.3, axis="x")
 
 
-def thinned(count: int, most: int = _DRAWN) -> NDArray[np.int64]:
-    """Places of at most ``most`` of ``count`` points, the first and the last among them."""
+def thin(count: int, most: int = _DRAWN) -> NDArray[np.int64]:
+    """Return the places of at most ``most`` of ``count`` points, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
 def _curves(
     columns: Mapping[str, Any], by: str, only: Mapping[str, str]
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
-    """Each curve with its rewards and seconds, (seeds, updates) both."""
+    """Yield each curve with its rewards and seconds, (seeds, updates) both."""
     kept = np.ones(len(columns[by]), bool)
     for name, value in only.items():
         kept &= columns[name] == value
@@ -97,7 +98,7 @@ def _curves(
 
 
 def smooth(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of each point and those before it, ten at most; shape kept."""
+    """Average each point with those before it, ten at most; the shape stays."""
     total = np.cumsum(np.pad(table, ((0, 0), (1, 0))), axis=1)
     ends = np.arange(1, table.shape[1] + 1)
     begins = np.maximum(ends - _SMOOTH, 0)

@@ -4,8 +4,8 @@ A table or figure of a paper is run (measured, modelled or trained), which gives
 picture is drawn and its section is made, so both can be made again without running anything.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,21 +15,25 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 Points = dict[str, Any]
-"""What was found, as JSON holds it; long columns may be arrays. All that a picture and a section need."""
+"""The findings as JSON holds them; long columns may be arrays. A picture and a section need nothing else."""
+Draw = Callable[[Points, "Drawing"], None]
 RUNS = 30
 """Runs of each setup in the event-level model."""
 HOLDS, FAILS = "holds", "does not hold"
+"""Verdicts on what is computed alike in every run."""
+NOT_SHOWN, CONTRADICTED = "not shown", "contradicted"
+"""Verdicts on what is drawn, where the 95 % interval holds the bound or lies on its other side."""
 
 
 class Cost(StrEnum):
-    """What it takes to run a figure."""
+    """The effort of running a figure."""
 
     MODEL = "model"
-    """Minutes, and the same everywhere: run each time, and kept by all that decides it."""
+    """Takes minutes and gives the same everywhere: run each time, and cached by all that decides it."""
     TRAINING = "training"
-    """Hours: run only on request, otherwise taken from the committed points."""
+    """Takes hours: run on request only, otherwise read from the committed points."""
     MACHINE = "machine"
-    """It measures this machine: run only on request, too."""
+    """Measures the machine it runs on: run on request only, too."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What a figure shows in words: tables, and each statement of the paper with what becomes of it here."""
+    """The words of a figure: its tables, and each statement of the paper with the verdict on it."""
 
     tables: Mapping[str, Table]
     """By name; the first one is the comparison with the paper, the others are sweeps."""
@@ -55,14 +59,21 @@ class Section:
         return next(iter(self.tables.values()), None)
 
 
-def verdicts(holds: Mapping[str, bool]) -> dict[str, str]:
-    """Verdicts of statements that hold or do not."""
+def decide(holds: Mapping[str, bool]) -> dict[str, str]:
+    """Return the verdicts on statements that hold or do not, without any chance."""
     return {statement: HOLDS if met else FAILS for statement, met in holds.items()}
+
+
+def judge(low: float, high: float, bound: float = 0.0) -> str:
+    """Return the verdict on "above ``bound``" for a value with this 95 % interval; NaN shows nothing."""
+    if low > bound:
+        return HOLDS
+    return CONTRADICTED if high < bound else NOT_SHOWN
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What is spent on a run."""
+    """The effort that a run may take, and where it leaves its parts."""
 
     progress: Progress
     seeds: int | None = None
@@ -70,13 +81,18 @@ class Effort:
     length: float | None = None
     """Length of a training, as a share of the whole one; None is the figure's own."""
     folder: Path = Path("figures")
-    """Finished parts of long runs, so that an interrupted one goes on."""
+    """Finished parts of long runs, so that an interrupted one continues."""
     kept: Mapping[str, Points] = field(default_factory=dict)
     """Committed points of the paper's other figures, for those that need them."""
 
     def number(self, usual: int) -> int:
-        """Seeds as requested, or the usual number."""
+        """Return the requested number of seeds, or the usual one."""
         return usual if self.seeds is None else self.seeds
+
+    @property
+    def reduced(self) -> bool:
+        """Whether other seeds or another length were requested than the figure's own."""
+        return self.seeds is not None or self.length is not None
 
 
 @dataclass(frozen=True)
@@ -87,12 +103,12 @@ class Figure:
     title: str
     run: Callable[[Effort], Points]
     section: Callable[[Points], Section]
-    draw: Callable[[Points, "Drawing"], None] | None = None
+    draw: Draw | None = None
     cost: Cost = Cost.MODEL
-    size: tuple[float, float] = (10, 4.5)
+    size: tuple[float, float] = (7, 4.2)
     """Inches of the picture."""
     code: Sequence[Path] = ()
-    """The files, besides the simulator's, that decide what is run; the result is kept by them."""
+    """The files, besides the simulator's, that decide what is run; the result is cached by them."""
     needs: Sequence[str] = ()
     """Other figures of the paper whose committed points it reads."""
 
@@ -102,13 +118,63 @@ def modelled(
     title: str,
     measure: Callable[[int, Progress], Points],
     section: Callable[[Points], Section],
-    draw: "Callable[[Points, Drawing], None] | None" = None,
-    size: tuple[float, float] = (10, 4.5),
+    draw: Draw | None = None,
+    size: tuple[float, float] = (7, 4.2),
     code: Sequence[Path] = (),
 ) -> Figure:
-    """A figure of the event-level model: ``measure`` takes a number of runs, 30 by default."""
+    """Return a figure of the event-level model: ``measure`` takes a number of runs, 30 by default."""
 
     def run(effort: Effort) -> Points:
         return measure(effort.number(RUNS), effort.progress)
 
     return Figure(name, title, run, section, draw, Cost.MODEL, size, code)
+
+
+Row = Mapping[str, Any]
+"""A dataclass of plain values, as JSON holds it."""
+Columns = Mapping[str, str | Callable[[Row], str]]
+"""By head: a format string of the row, or a function that makes its cell."""
+
+
+def measured(
+    name: str,
+    title: str,
+    make: Callable[[Effort], Iterable[Any]],
+    columns: Columns,
+    draw: Draw | None = None,
+    cost: Cost = Cost.MACHINE,
+    only: str = "",
+    size: tuple[float, float] = (7, 4.2),
+) -> Figure:
+    """Return a figure whose points are rows; rows without the key ``only`` are left out of the table.
+
+    ``make`` yields a dataclass for each row, measured or modelled.
+    """
+
+    def run(effort: Effort) -> Points:
+        return {"rows": [asdict(each) for each in make(effort)]}
+
+    def section(points: Points) -> Section:
+        rows = [row for row in points["rows"] if not only or only in row]
+        return Section({"rows": tabulate(title, columns, rows)})
+
+    return Figure(name, title, run, section, draw, cost, size)
+
+
+def tabulate(title: str, columns: Columns, rows: Sequence[Row]) -> Table:
+    """Format ``rows`` as a table."""
+    lines = [
+        [each.format(**row) if isinstance(each, str) else each(row) for each in columns.values()]
+        for row in rows
+    ]
+    return Table(title, list(columns), lines)
+
+
+def with_interval(key: str, digits: int = 1) -> Callable[[Row], str]:
+    """Return what makes the cell of an estimate: its mean and half of its interval."""
+
+    def cell(row: Row) -> str:
+        found = row[key]
+        return "" if found is None else f"{found['mean']:.{digits}f} ± {found['interval']:.{digits}f}"
+
+    return cell

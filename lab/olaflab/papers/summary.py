@@ -1,19 +1,27 @@
-"""What a training found: a table of estimates, statements, and every point; and a figure made of it."""
+"""Results over seeds: estimates with intervals, a training's summary, and the figure that is made of it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from olaflab.papers.archive import columns
-from olaflab.papers.figure import FAILS, HOLDS, Cost, Effort, Figure, Points, Section, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from olaflab.papers.figure import (
+    CONTRADICTED,
+    HOLDS,
+    NOT_SHOWN,
+    Cost,
+    Draw,
+    Effort,
+    Figure,
+    Points,
+    Section,
+    Table,
+    judge,
+)
 
 
 @dataclass(frozen=True)
@@ -26,71 +34,92 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.mean:.1f} ± {self.interval:.1f}"
 
+    @property
+    def verdict(self) -> str:
+        """The verdict on "this difference is above 0"."""
+        return judge(self.mean - self.interval, self.mean + self.interval)
 
-@dataclass(frozen=True)
-class Summary:
-    """What a training found."""
-
-    title: str
-    settings: Mapping[str, Any]
-    heads: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    holds: Mapping[str, bool]
-    """Each statement of the paper, and whether it holds here."""
-    columns: Sequence[str]
-    points: Sequence[Sequence[Any]]
-    """Everything measured, by column."""
-    tables: Sequence[Table] = ()
-    """What explains it further."""
-    contradicted: Collection[str] | None = None
-    """Statements whose opposite is shown; None where the figure does not record them."""
-
-    def verdict(self, statement: str) -> str:
-        """What becomes of a statement, in at most three words."""
-        if self.holds[statement]:
-            return HOLDS
-        if self.contradicted is None:
-            return FAILS
-        return "contradicted" if statement in self.contradicted else "not shown"
+    @property
+    def word(self) -> str:
+        """A word for a difference: more, less, or not shown where the interval holds 0."""
+        return {HOLDS: "more", CONTRADICTED: "less", NOT_SHOWN: NOT_SHOWN}[self.verdict]
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate:
-    """Over the seeds; the interval is NaN for one."""
+    """Estimate a mean over the seeds; the interval is NaN for one."""
     count = len(values)
     if count < 2:
         return Estimate(float(values.mean()), float("nan"))
     return Estimate(float(values.mean()), float(t.ppf(0.975, count - 1) * values.std(ddof=1) / count**0.5))
 
 
+def compare(
+    claim: str, higher: NDArray[np.float64], lower: NDArray[np.float64], unit: str = "", digits: int = 1
+) -> tuple[str, str]:
+    """Return a claim with the difference, taken seed by seed, and the verdict that its interval gives."""
+    found = estimate(higher - lower)
+    return f"{claim}, by {found.mean:.{digits}f} ± {found.interval:.{digits}f}{unit}", found.verdict
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The findings of a training."""
+
+    title: str
+    settings: Mapping[str, Any]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    verdicts: Mapping[str, str]
+    """Each statement of the paper with the verdict on it."""
+    columns: Sequence[str]
+    points: Sequence[Sequence[Any]]
+    """Everything measured, by column."""
+    tables: Sequence[Table] = ()
+    """Further tables that explain the first."""
+
+
 def pack(found: Summary) -> Points:
-    """As points: the summary as JSON holds it, every point as columns."""
+    """Return a summary as points: plain values for JSON, and every measured point as columns."""
     return {
         "title": found.title,
         "settings": dict(found.settings),
         "heads": list(found.heads),
-        "rows": [[plain(cell) for cell in row] for row in found.rows],
-        "verdicts": {statement: found.verdict(statement) for statement in found.holds},
+        "rows": [[_plain(cell) for cell in row] for row in found.rows],
+        "verdicts": dict(found.verdicts),
         "tables": [asdict(each) for each in found.tables],
-        "columns": columns(found.columns, found.points),
+        "columns": _to_columns(found.columns, found.points),
     }
 
 
-def plain(cell: Any) -> Any:
-    """A cell as JSON holds it."""
+def _plain(cell: Any) -> Any:
     return {"mean": cell.mean, "interval": cell.interval} if isinstance(cell, Estimate) else cell
 
 
-def section(points: Points) -> Section:
-    """The summary's table first, then what explains it."""
-    rows = [[text(cell) for cell in row] for row in points["rows"]]
+def _to_columns(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return one array a column: of numbers where all cells are numbers, of text otherwise."""
+    return {head: _column([row[place] for row in rows]) for place, head in enumerate(heads)}
+
+
+def _column(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
+    try:
+        numbers = np.array([float(cell) for cell in cells])
+    except (TypeError, ValueError):
+        return np.array([str(cell) for cell in cells])
+    if numbers.size and (numbers == numbers.astype(np.int64)).all():
+        return numbers.astype(np.int64)
+    return numbers.astype(np.float32)
+
+
+def unpack(points: Points) -> Section:
+    """Return the section of packed points: the summary's table first, then what explains it."""
+    rows = [[_text(cell) for cell in row] for row in points["rows"]]
     seeds = points["settings"].get("seeds")
     title = points["title"] + (f"; {seeds} seed{'s' * (seeds != 1)}" if seeds else "")
     more = {f"more{number}": Table(**each) for number, each in enumerate(points["tables"], 1)}
     return Section({"summary": Table(title, points["heads"], rows), **more}, points["verdicts"])
 
 
-def text(cell: Any) -> str:
-    """A cell of :func:`pack` for people."""
+def _text(cell: Any) -> str:
     if isinstance(cell, Mapping):
         return f"{cell['mean']:.1f} ± {cell['interval']:.1f}"
     if isinstance(cell, float):
@@ -102,9 +131,11 @@ def trained(
     name: str,
     title: str,
     make: Callable[[Effort], Summary],
-    draw: "Callable[[Points, Drawing], None] | None" = None,
+    draw: Draw | None = None,
     cost: Cost = Cost.TRAINING,
     code: Sequence[Path] = (),
+    size: tuple[float, float] = (7, 6),
+    section: Callable[[Points], Section] = unpack,
 ) -> Figure:
-    """A figure of what ``make`` trains."""
-    return Figure(name, title, lambda effort: pack(make(effort)), section, draw, cost, (11, 4.8), code)
+    """Return a figure of what ``make`` trains."""
+    return Figure(name, title, lambda effort: pack(make(effort)), section, draw, cost, size, code)

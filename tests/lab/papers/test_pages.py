@@ -7,6 +7,7 @@ import pytest
 
 from olafctl import paths
 from olaflab.papers import shelf
+from olaflab.papers.store import Committed
 
 DOCS = paths.sources() / "docs" / "papers"
 ESTIMATE = re.compile(r"(?<![\d.])-?\d+\.\d ± \d+\.\d(?!\d)")
@@ -24,14 +25,14 @@ def test_a_page_is_short_and_begins_with_every_item(paper: str) -> None:
     text = page(paper)
     assert len(text.split()) <= WORDS
     first, _, rest = text.partition("<!-- end of items -->")
-    for item in shelf.items(paper):
+    for item in shelf.load_items(paper):
         assert f"| {item.number} | {item.title} | {item.state} |" in first, item.number
     assert rest
 
 
 @pytest.mark.parametrize("paper", ["marl", "olaf", "stellaris"])
 def test_an_estimate_on_a_page_is_a_committed_one(paper: str) -> None:
-    committed = shelf.Kept(DOCS, paper).sections().values()
+    committed = Committed(DOCS, paper).sections().values()
     cells = " ".join(
         cell
         for section in committed

@@ -14,9 +14,8 @@ import numpy as np
 from olaflab.papers import curves
 from olaflab.papers.artos import overlap
 from olaflab.papers.artos.tables import T6
-from olaflab.papers.figure import Effort
+from olaflab.papers.figure import Effort, decide
 from olaflab.papers.runs import Runs, final, rewards
-from olaflab.papers.stellaris.compare import contradicted, shown, verdict
 from olaflab.papers.summary import Estimate, Summary, estimate
 
 UPDATES = 100
@@ -93,16 +92,15 @@ def _summary(made: Mapping[str, list[Curve]], settings: Mapping[str, Any]) -> Su
     as_long = np.array([one.after(two.seconds[-1]) for one, two in zip(apart, beside, strict=True)])
     away, within = estimate(final(beside) - final(apart)), estimate(final(beside) - as_long)
     found = {
-        f"after as many updates side by side scores more than on-policy, by {away}": verdict(away),
-        f"after as long it scores more, by {within}": verdict(within),
+        f"after as many updates side by side scores more than on-policy, by {away}": away.verdict,
+        f"after as long it scores more, by {within}": within.verdict,
     }
     saved = 1 - sum(each.seconds[-1] for each in beside) / sum(each.seconds[-1] for each in apart)
-    holds = {f"side by side saves {saved:.1%} of the time of as many updates": saved > 0} | shown(found)
+    saves = decide({f"side by side saves {saved:.1%} of the time of as many updates": saved > 0})
     heads = ("training", "s an update", "score at the end", "updates to the goal", "s to the goal",
              "reached", "versions behind")  # fmt: skip
     title = "Figure 12 in small: PPO on Breakout, seconds by the paper's costs; means ± 95 %"
-    return Summary(title, settings, heads, rows, holds, curves.COLUMNS, list(curves.points(made)), (),
-                   contradicted(found))  # fmt: skip
+    return Summary(title, settings, heads, rows, saves | found, curves.COLUMNS, list(curves.points(made)))
 
 
 def _row(system: str, made: Sequence[Curve], factor: float) -> Sequence[Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from olafctl import plotting
 from olaflab import pictures
 from olaflab.papers.artos import ways
 from olaflab.papers.artos.model import Costs
@@ -60,7 +59,7 @@ def draw(points: Points, drawing: "Drawing") -> None:
     shown = rows[::-1]
     axes: Any = drawing.subplots()
     for place, each in enumerate(shown):
-        colour = plotting.VERMILLION if each["way"] == ways.OLAF else plotting.BLUE
+        colour = pictures.SUBJECT if each["way"] == ways.OLAF else pictures.GREYS[3]
         times = each["to_ray"]
         axes.barh(place, times["mean"], xerr=times["interval"], color=colour, height=0.6)
         axes.text(0.05, place, f"{times['mean']:.2f}", va="center", color="white")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from olaf.elastic import Actors, Held, Schedule, Seen
 
-from olafctl import plotting
 from olaflab import pictures
 from olaflab.papers.artos.model import Costs, artos
 from olaflab.papers.artos.sleeping import busy
@@ -103,15 +102,16 @@ def _update(team: Actors, actors: int) -> float:
 
 
 def draw(points: Points, drawing: "Drawing") -> None:
-    """Both as stacked areas, side by side."""
+    """Draw both as stacked areas, one below the other."""
     found = [row for row in points["rows"] if "actors" in row]
-    both: Any = drawing.subplots(1, 2, sharex=True, sharey=True)
+    both: Any = drawing.subplots(2, 1, sharex=True, sharey=True)
+    colours = (pictures.GREYS[2], pictures.GREYS[3], pictures.GREYS[1], pictures.SUBJECT)
     names = {"play": "playing", "transfer": "transfer", "learn": "learning", "start": "actors that start"}
     numbers = range(1, len(found) + 1)
     for axes, title in zip(both, ("Ray", "ARTOS"), strict=True):
         layers = [[row[title.lower()][part] for row in found] for part in names]
-        axes.stackplot(numbers, layers, labels=names.values(), colors=plotting.COLOURS[:4], step="mid")
-        axes.set(title=f"{title}, cost model", xlabel="update; four more actors after every five")
+        axes.stackplot(numbers, layers, labels=names.values(), colors=colours, step="mid")
+        axes.set(title=f"{title}, cost model", ylabel="s")
         axes.grid(alpha=0.3)
-    both[0].set_ylabel("s")
-    pictures.legend(drawing, both[0])
+    both[1].set_xlabel("update; four more actors after every five")
+    pictures.legend(drawing, both[0], columns=4)

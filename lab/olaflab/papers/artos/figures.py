@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olaflab.papers.artos import atari, figure12, figure16, readings, sleeping, table3, tables, transfer, two
 from olaflab.papers.curves import drawn
-from olaflab.papers.figure import Cost, Effort, Figure, Points
-from olaflab.papers.measured import Row, estimated, measured
+from olaflab.papers.figure import Cost, Effort, Figure, Points, Row, measured, with_interval
 from olaflab.papers.summary import trained
 
 if TYPE_CHECKING:
@@ -40,17 +39,17 @@ def figures() -> Iterator[Figure]:
         "40: s": "{short_seconds:.0f}", "figure 15b": "{on_time:.1f} %",
     }, cost=Cost.MODEL)  # fmt: skip
     yield measured("fig13", "Figure 13: two trainings on the same cores", _two, {
-        "": "{where}", "alone, s": "{alone:.2f}", "longer with another, %": estimated("longer", 2),
+        "": "{where}", "alone, s": "{alone:.2f}", "longer with another, %": with_interval("longer", 2),
         "cores held: one": "{one:.1%}", "two": "{two:.1%}",
     })  # fmt: skip
     yield measured("fig16", "Figure 16: four more actors after every five updates", _growing, {
         "actors": "{actors}", "Ray, s (new actors)": partial(_parts, "ray"),
         "ARTOS, s (waiting for actors)": partial(_parts, "artos"),
-    }, figure16.draw, only="actors")  # fmt: skip
+    }, figure16.draw, only="actors", size=(7, 6))  # fmt: skip
     yield measured("table3", "Table 3 as configuration: a pole on a cart",
                    lambda effort: table3.trainings(effort.number(_SEEDS)), {
         "training": "{name}", "rows of table 3": lambda row: ", ".join(row["rows"]), "updates": "{updates}",
-        "first 20 episodes": estimated("first", 0), "last 20": estimated("last", 0),
+        "first 20 episodes": with_interval("first", 0), "last 20": with_interval("last", 0),
     }, cost=Cost.TRAINING)  # fmt: skip
     yield measured("transfer", "A block of 14.45 MB between two processes",
                    lambda effort: transfer.measure(effort.number(_REPEATS)), {
@@ -59,12 +58,12 @@ def figures() -> Iterator[Figure]:
     })  # fmt: skip
     yield measured("fig15a", "Figures 4, 6 and 15a: blocks over links of 130 MB/s", _link, {
         "blocks": "{blocks}", "way": lambda row: row["way"] + ", learning beside" * row["beside"],
-        "s": "{seconds:.3f}", "times Ray's": estimated("to_ray", 3),
-    }, _drawn_link, only="way", size=(8, 3.6))  # fmt: skip
+        "s": "{seconds:.3f}", "times Ray's": with_interval("to_ray", 3),
+    }, _drawn_link, only="way", size=(7, 3.6))  # fmt: skip
     yield measured("stages", "Rewards and values first, over a link of 130 MB/s", _stages, {
-        "T_pre/T_rest": "{share:g}", "advantages begin before, s": estimated("early", 3),
-        "to learnt, s": estimated("seconds", 3), "formula, s": "{formula:.3f}",
-        "of it": estimated("ratio", 3),
+        "T_pre/T_rest": "{share:g}", "advantages begin before, s": with_interval("early", 3),
+        "to learnt, s": with_interval("seconds", 3), "formula, s": "{formula:.3f}",
+        "of it": with_interval("ratio", 3),
     })  # fmt: skip
     yield measured("asleep", "What another process gets of the actors' core while they sleep",
                    lambda effort: [sleeping.measure(_ACTORS, 0.5)], {
@@ -72,8 +71,8 @@ def figures() -> Iterator[Figure]:
     })  # fmt: skip
     yield measured("binding", "What a learner gets of a core beside playing actors",
                    lambda effort: [sleeping.bind(each, effort.number(_TURNS)) for each in (2, 4, 8)], {
-        "actors": "{actors}", "free": estimated("free", 3), "bound": estimated("bound", 3),
-        "gained": estimated("gained", 3),
+        "actors": "{actors}", "free": with_interval("free", 3), "bound": with_interval("bound", 3),
+        "gained": with_interval("gained", 3),
     })  # fmt: skip
     yield measured("atari", "Pong and Breakout on one processor: 512 steps and learning from them",
                    lambda effort: [atari.measure(game, effort.number(_SEEDS)) for game in atari.GAMES], {
@@ -85,7 +84,7 @@ def figures() -> Iterator[Figure]:
     yield measured("beside", "Learning beside playing, as many updates", _beside, {
         "": "{algorithm}", "playing/learning": "{ratio:g}", "time saved": "{saved:.1%}",
         "1 - max/sum": "{bound:.1%}", "return apart": "{apart:.1f}", "beside": "{beside:.1f}",
-        "difference": estimated("difference"), "lag": "{lag}",
+        "difference": with_interval("difference"), "lag": "{lag}",
     }, cost=Cost.TRAINING)  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from olaflab.model.iterations import Approach
-from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab.papers.figure import Effort, Points, Section, Table, decide
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, BOUND, JITTER
 from olaflab.papers.iswitch.published import WORKERS, WORKLOADS, Workload
@@ -54,7 +54,7 @@ def section(data: Points) -> Section:
         "table3": _table3(data["periods"]),
         "staleness": _table_of_staleness(data["staleness"]),
     }
-    return Section(tables, verdicts(dict(_statements(data["periods"]))))
+    return Section(tables, decide(dict(_statements(data["periods"]))))
 
 
 def _paper(workload: Workload) -> dict[str, tuple[float, float]]:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from olafctl import plotting
-from olaflab.papers.curves import thinned
-from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab import pictures
+from olaflab.papers.curves import thin
+from olaflab.papers.figure import HOLDS, NOT_SHOWN, Effort, Points, Section, Table
 from olaflab.papers.iswitch import learning, predicted
 from olaflab.papers.iswitch.predicted import ASYNCHRONOUS, SYNCHRONOUS
 from olaflab.papers.iswitch.published import WORKLOADS
 from olaflab.papers.iswitch.synchronous import fit
+from olaflab.papers.summary import compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -73,7 +74,7 @@ def section(data: Points) -> Section:
     title = "Iterations until the mean return is the goal: means ± 95 %"
     return Section(
         {"iterations": Table(title, heads, rows), "ends": _ends(data)},
-        verdicts(dict(_statements(found["learners"]))),
+        dict(_statements(found["learners"])),
     )
 
 
@@ -96,58 +97,42 @@ def _estimate(counts: list[int | None]) -> str:
     return "–" if known is None else f"{known[0]:.0f} ± {known[1]:.0f}"
 
 
-def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Of learners with seeds enough for one."""
+def _statements(learners: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Judge the differences in iterations, seed by seed, of learners with seeds enough."""
     for name, learner in learners.items():
-        if learner["seeds"] < _ENOUGH:
+        every = [learner["ways"][way]["iterations"] for way in ("Async PS", "Async iSW", "synchronous")]
+        if learner["seeds"] < _ENOUGH or any(None in each for each in every):
             continue
-        ways = {way: each["iterations"] for way, each in learner["ways"].items()}
-        server, switch, same = (learning.mean(ways[way]) for way in ("Async PS", "Async iSW", "synchronous"))
-        fewer = sum(
-            one is not None and (other is None or one < other)
-            for one, other in zip(ways["Async iSW"], ways["Async PS"], strict=True)
-        )
-        less = ""
-        if server is not None and switch is not None:
-            less = f" by {100 * (1 - switch[0] / server[0]):.0f} % (paper 44–78 %),"
-        yield (
-            f"{name}: Async iSW needs fewer iterations than Async PS,{less} "
-            f"in {fewer} of {learner['seeds']} seeds",
-            fewer == learner["seeds"],
-        )
-        if same is not None and switch is not None:
-            yield (
-                f"{name}: Async iSW's iterations and synchronous ones cannot be told apart",
-                abs(switch[0] - same[0]) < switch[1] + same[1],
-            )
+        server, switch, same = np.array(every, float)
+        less = f"{100 * (1 - switch.mean() / server.mean()):.0f} % (paper 44–78 %)"
+        claim = f"{name}: Async iSW needs {less} fewer iterations than Async PS"
+        yield compare(claim, server, switch, digits=0)
+        claim = f"{name}: Async iSW needs other iterations than synchronous training"
+        text, verdict = compare(claim, switch, same, digits=0)
+        yield text, verdict if verdict == NOT_SHOWN else HOLDS
 
 
 def draw(data: Points, figure: "Drawing") -> None:
-    """Mean rewards over time, synchronous and asynchronous."""
+    """Draw mean rewards over time, synchronous and asynchronous."""
     found = data["learnt"]
-    rows: Any = figure.subplots(2, len(found["learners"]), sharex="col", sharey="col", squeeze=False)
-    for column, (name, learner) in enumerate(found["learners"].items()):
-        for axes, approaches in zip(rows[:, column], (SYNCHRONOUS, ASYNCHRONOUS), strict=True):
-            for number, approach in enumerate(approaches.values()):
+    rows: Any = figure.subplots(len(found["learners"]), 2, sharex="row", sharey="row", squeeze=False)
+    for number, (name, learner) in enumerate(found["learners"].items()):
+        for axes, approaches in zip(rows[number], (SYNCHRONOUS, ASYNCHRONOUS), strict=True):
+            looks = pictures.styles(approaches.values())
+            for approach in approaches.values():
                 way = approach if approach in ASYNCHRONOUS.values() else "synchronous"
                 curve = _mean_curve(learner["ways"][way]["curves"])
                 times = learner["every"] * np.arange(1, len(curve) + 1) * data["ms"][name][approach] / 1000
-                kept = thinned(len(curve))
-                axes.plot(
-                    times[kept],
-                    curve[kept],
-                    plotting.LINES[number],
-                    color=plotting.COLOURS[number],
-                    label=approach,
-                )
+                kept = thin(len(curve))
+                axes.plot(times[kept], curve[kept], label=approach, **looks[approach])
             axes.axhline(learner["goal"], color="grey", lw=0.8)
             axes.grid(alpha=0.3)
-        rows[0, column].set(title=f"{name}, goal {learner['goal']:g}")
-        rows[1, column].set(xlabel="s at the paper's pace")
-    rows[0, 0].legend(loc="lower right")
-    rows[1, 0].legend(loc="lower right")
-    rows[0, 0].set_ylabel("figure 13: synchronous, mean return")
-    rows[1, 0].set_ylabel("figure 14: asynchronous, mean return")
+        rows[number, 0].set_ylabel(f"{name}, mean return")
+    for axes, title in zip(rows[0], ("figure 13: synchronous", "figure 14: asynchronous"), strict=True):
+        axes.set_title(title)
+        axes.legend(loc="lower right")
+    for axes in rows[-1]:
+        axes.set_xlabel("s at the paper's pace")
 
 
 def _mean_curve(curves: list[list[float]]) -> Any:

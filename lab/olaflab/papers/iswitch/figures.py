@@ -24,7 +24,7 @@ def figures() -> Iterator[Figure]:
         synchronous.measure,
         synchronous.section,
         synchronous.draw,
-        size=(10, 4),
+        size=(7, 4.2),
         code=_CODE,
         needs=("hosts", "wire"),
     )
@@ -42,7 +42,7 @@ def figures() -> Iterator[Figure]:
         scale.measure,
         scale.section,
         scale.draw,
-        size=(10, 4.3),
+        size=(6.4, 7.2),
         code=_CODE,
         needs=("hosts",),
     )
@@ -53,7 +53,7 @@ def figures() -> Iterator[Figure]:
         curves.section,
         curves.draw,
         Cost.TRAINING,
-        (10, 6.5),
+        (7, 9),
     )
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from olafctl import plotting
 from olaflab import pictures
 from olaflab.model.iterations import Network
-from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab.papers.figure import Effort, Points, Section, Table, decide
 from olaflab.papers.iswitch import predicted
 from olaflab.papers.iswitch.published import WORKLOADS
 from olaflab.papers.iswitch.synchronous import MODELS, models
@@ -70,7 +69,7 @@ def section(data: Points) -> Section:
             ),
             "periods": Table("ms an iteration", heads, rows),
         },
-        verdicts(dict(_statements(data["fitted"]))),
+        decide(dict(_statements(data["fitted"]))),
     )
 
 
@@ -94,23 +93,18 @@ def _statements(by_name: Mapping[str, Mapping[str, list[float]]]) -> list[tuple[
 
 
 def draw(data: Points, figure: "Drawing") -> None:
-    """Speedups over the number of workers, under (a)."""
-    both: Any = figure.subplots(1, 2, sharex=True, sharey=True)
+    """Draw speedups over the number of workers, under (a)."""
+    both: Any = figure.subplots(2, 1, sharex=True, sharey=True)
     for axes, (workload, by_approach) in zip(both, data["fitted"].items(), strict=True):
-        axes.plot(WORKERS, [each / WORKERS[0] for each in WORKERS], color="grey", lw=0.8, label="linear")
-        for number, (approach, periods) in enumerate(by_approach.items()):
-            axes.plot(
-                WORKERS,
-                speedups(approach, periods),
-                "--o" if approach.startswith("Async") else "-o",
-                markersize=3,
-                color=plotting.COLOURS[number],
-                label=approach,
-            )
+        axes.plot(WORKERS, [each / WORKERS[0] for each in WORKERS], color="black", lw=0.6, label="linear")
+        looks = pictures.styles(by_approach)
+        for approach, periods in by_approach.items():
+            along = speedups(approach, periods)
+            axes.plot(WORKERS, along, marker="o", markersize=3, label=approach, **looks[approach])
         axes.axvline(PAPER, color="grey", linestyle=":", lw=0.8)
-        axes.set(xscale="log", yscale="log", xlabel="workers", title=workload)
+        axes.set(xscale="log", yscale="log", title=workload, ylabel="speedup over 4 workers")
         axes.set_xticks(WORKERS, [str(each) for each in WORKERS], minor=False)
         axes.minorticks_off()
         axes.grid(alpha=0.3)
-    both[0].set_ylabel("speedup over 4 workers")
-    pictures.legend(figure, both[0], columns=6)
+    both[1].set_xlabel("workers")
+    pictures.legend(figure, both[0])

@@ -6,10 +6,9 @@ from functools import cache as once
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from olafctl import plotting
 from olaflab import pictures
 from olaflab.model.iterations import Approach, Network
-from olaflab.papers.figure import Effort, Points, Section, Table, verdicts
+from olaflab.papers.figure import Effort, Points, Section, Table, decide
 from olaflab.papers.iswitch import costs, hosts, predicted, wire
 from olaflab.papers.iswitch.costs import NETWORK, Costs
 from olaflab.papers.iswitch.predicted import SYNCHRONOUS, Period
@@ -102,7 +101,7 @@ def section(data: Points) -> Section:
     }
     if data["wire"] is not None:
         tables["wire"] = wired(data["wire"])
-    return Section(tables, verdicts(dict(_statements(found))))
+    return Section(tables, decide(dict(_statements(found))))
 
 
 def _periods(by_name: Mapping[str, Any]) -> dict[str, dict[str, Period]]:
@@ -300,7 +299,7 @@ def _percent(share: float) -> str:
 
 
 def draw(data: Points, figure: "Drawing") -> None:
-    """Figures 4 and 12: computing and aggregation, over the parameter server's iteration, and the paper's."""
+    """Draw figures 4 and 12: computing and aggregation, over the parameter server's iteration."""
     found = _periods(data["periods"]["fitted"])
     axes = figure.subplots()
     for number, workload in enumerate(WORKLOADS):
@@ -309,12 +308,12 @@ def draw(data: Points, figure: "Drawing") -> None:
             at, base = 4 * number + place, paper["PS"]
             computing = each[name].whole - each[name].aggregation
             first = number + place == 0
-            axes.bar(at, computing / base, color=plotting.BLUE, label="computing" if first else None)
+            axes.bar(at, computing / base, color=pictures.GREYS[2], label="computing" if first else None)
             axes.bar(
                 at,
                 each[name].aggregation / base,
                 bottom=computing / base,
-                color=plotting.VERMILLION,
+                color=pictures.SUBJECT if name == "iSW" else pictures.GREYS[1],
                 label="aggregation" if first else None,
             )
             axes.plot(

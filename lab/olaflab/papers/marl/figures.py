@@ -1,5 +1,6 @@
 """MARL's figures and table (MARL §III, §VI), measured on this machine and trained."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -8,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from olafctl import plotting
-from olaflab.papers.curves import ends
-from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table
+from olaflab import pictures
+from olaflab.papers.curves import draw_ends
+from olaflab.papers.figure import Cost, Effort, Figure, Points, Row, Section, Table, measured, tabulate
 from olaflab.papers.marl import figure8, figure14, misses, profiles, rewards, trainings
-from olaflab.papers.measured import Row, measured, table
 from olaflab.papers.runs import Runs
 from olaflab.papers.summary import estimate
 
@@ -87,7 +87,7 @@ def figures() -> Iterator[Figure]:
         title = title.format(case.agents)
         yield Figure(
             name, f"Figure {name[3:5]}: {title}", partial(_rewards, case, ways, seeds),
-            partial(_of_rewards, title), _drawn if name in _PICTURED else None, Cost.TRAINING, (8, 3.5),
+            partial(_of_rewards, title), _drawn if name in _PICTURED else None, Cost.TRAINING, (7, 3.6),
         )  # fmt: skip
 
 
@@ -102,21 +102,22 @@ def _drawn(points: Points, drawing: "Drawing") -> None:
         _learnt(made, drawing)
         return
     found = {way: np.array([each.last for each in made if each.way == way]) for way in rewards.WAYS}
-    ends(
-        drawing, {way: found[way] for way in found if len(found[way])}, "uniform", "mean return, last quarter"
-    )
+    made_ways = {way: found[way] for way in found if len(found[way])}
+    draw_ends(drawing, made_ways, "n=16, ref=64", "mean return, last quarter")
 
 
 def _learnt(made: Sequence[rewards.Reward], drawing: "Drawing") -> None:
     """Each way's curve with its 95 % interval, but for the first parts, which would hide the others."""
     axes = drawing.subplots(1, 1)
-    for number, way in enumerate(dict.fromkeys(each.way for each in made)):
+    ways = list(dict.fromkeys(each.way for each in made))
+    looks = pictures.styles(ways, re.compile("^n=16"))
+    for way in ways:
         curves = np.array([each.curve for each in made if each.way == way])
         along = np.linspace(0, made[0].episodes, curves.shape[1] + 1)[1:]
         found = [estimate(part) for part in curves.T]
         mean, half = (np.array([getattr(each, name) for each in found]) for name in ("mean", "interval"))
-        colour = plotting.COLOURS[number]
-        axes.plot(along[2:], mean[2:], plotting.LINES[number], color=colour, label=way)
+        axes.plot(along[2:], mean[2:], label=way, **looks[way])
+        colour = looks[way]["color"]
         axes.fill_between(along[2:], (mean - half)[2:], (mean + half)[2:], color=colour, alpha=0.12, lw=0)
     axes.set(xlabel="episode", ylabel="mean return")
     axes.grid(alpha=0.3)
@@ -132,12 +133,12 @@ def _rewards(case: rewards.Case, ways: Sequence[str], seeds: int, effort: Effort
 
 
 def _of_rewards(title: str, points: Points) -> Section:
-    heads = ("way", "rows", "worth", "end return", "against uniform", "its interval")
+    heads = ("way", "rows", "worth", "end return", "against uniform", "it is")
     made = [rewards.Reward(**row) for row in points["rows"]]
     episodes, seeds = made[0].episodes, len({each.seed for each in made})
     title += f": {episodes} episodes ({episodes / rewards.PAPER:.1%} of the paper's), {seeds} seeds"
     rows = [dict(zip(heads, line, strict=True)) for line in rewards.summary(made)]
-    tables = {"rows": table(title, {head: f"{{{head}}}" for head in heads}, rows)}
+    tables = {"rows": tabulate(title, {head: f"{{{head}}}" for head in heads}, rows)}
     if episodes == rewards.PAPER:
         others = [way for way in dict.fromkeys(each.way for each in made) if way != "uniform"]
         tables["lengths"] = Table("by episodes", ["episodes", "uniform", *others], [*rewards.by_length(made)])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from olaf.experience import effective_rows, sample
 
 from olaflab.papers.marl.examples import example
@@ -36,7 +37,9 @@ _SHARE = 0.25
 """Share of the episodes, the last, whose mean return is a training's reward."""
 PARTS = 60
 """Means of which a training's curve is made."""
-_WORLDS, _DRAWS = 4, 20
+_WORLDS, _DRAWS, _BOOTSTRAP = 4, 20, 2000
+Curves = NDArray[np.float64]
+"""(seeds, parts)"""
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,31 @@ def trained(case: Case, way: str, seed: int) -> Reward:
 
 
 def reached(made: Sequence[Reward]) -> Iterator[list[str]]:
-    """Episodes of uniform, its return then, and after how many each way's return is that high, to a part.
+    """Yield episodes of uniform draws, their return then, and the episodes that each other way needs for it.
 
-    Returns are means over seeds of one part.
+    Returns are means over seeds of one part. Beside the episodes stands how many times uniform's they are,
+    with the 95 % interval that comes of drawing the seeds again (bootstrap).
     """
     size = made[0].episodes // PARTS
-    means = {way: [each.curve for each in made if each.way == way] for way in WAYS}
-    curves = {way: np.mean(found, axis=0) for way, found in means.items() if found}
+    curves = {way: np.array([each.curve for each in made if each.way == way]) for way in WAYS}
+    uniform = curves.pop("uniform")
+    seeds = len(uniform)
+    drawn = np.random.default_rng(0).integers(seeds, size=(_BOOTSTRAP, seeds))
     for parts in (PARTS // 6, PARTS // 3, PARTS * 2 // 3):
-        aim = curves["uniform"][parts - 1]
-        others = [curve for way, curve in curves.items() if way != "uniform"]
-        ends = [
-            f"{size * (int(np.argmax(each >= aim)) + 1)}" if each.max() >= aim else "–" for each in others
-        ]
-        yield [f"{size * parts}", f"{aim:.1f}", *ends]
+        cells = []
+        for other in (curve for curve in curves.values() if len(curve)):
+            times = np.sort([_times(uniform[seed], other[seed], parts) for seed in drawn])
+            low, high = times[[round(0.025 * _BOOTSTRAP), round(0.975 * _BOOTSTRAP)]]
+            found = _times(uniform, other, parts)
+            needs = "–" if found == np.inf else f"{size * round(found * parts)}"
+            cells.append(f"{needs}, times {found:.2f} ({low:.2f} … {high:.2f})".replace("inf", "∞"))
+        yield [f"{size * parts}", f"{uniform[:, parts - 1].mean():.1f}", *cells]
+
+
+def _times(uniform: Curves, other: Curves, parts: int) -> float:
+    """Return how many times ``parts`` a way needs for uniform's return after them; infinite if never."""
+    there = np.flatnonzero(other.mean(axis=0) >= uniform[:, parts - 1].mean())
+    return (int(there[0]) + 1) / parts if len(there) else float("inf")
 
 
 def by_length(made: Sequence[Reward]) -> Iterator[list[str]]:
@@ -130,14 +144,12 @@ def by_length(made: Sequence[Reward]) -> Iterator[list[str]]:
 
 
 def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]:
-    """One case's lines by way: rows of a batch, what they are worth, end return, difference from uniform's.
+    """Return a line for each way: rows of a batch, their worth, end return, and the difference.
 
-    Differences are taken seed by seed. The last shows where the mean lies: within
-    uniform's 95 % interval, above it or below.
+    Differences from uniform draws are taken seed by seed; the last cell is their word.
     """
     by_way = {way: {each.seed: each for each in made if each.way == way} for way in WAYS}
     uniform = by_way["uniform"]
-    base = estimate(np.array([each.last for each in uniform.values()]))
     lines = []
     for way, runs in by_way.items():
         if not runs:
@@ -146,7 +158,6 @@ def summary(made: Sequence[Reward]) -> list[tuple[str, int, str, str, str, str]]
         common = sorted(runs.keys() & uniform.keys())
         away = estimate(np.array([runs[seed].last - uniform[seed].last for seed in common]))
         worth = np.mean([each.effective for each in runs.values()])
-        beyond = "above" if ends.mean > base.mean else "below"
-        place = "within" if abs(ends.mean - base.mean) <= base.interval else beyond
-        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), str(away), place))
+        both = ("", "") if way == "uniform" else (str(away), away.word)
+        lines.append((way, WAYS[way][1], f"{worth:.0f}", str(ends), *both))
     return lines

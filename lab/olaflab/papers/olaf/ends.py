@@ -12,7 +12,7 @@ from math import inf, isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from olaflab.papers.figure import Table
+from olaflab.papers.figure import Table, judge
 
 Rewards = NDArray[np.float64]
 """(seeds, updates)"""
@@ -40,6 +40,10 @@ class Ratio:
     value: float
     low: float
     high: float
+
+    def judge(self, target: float) -> str:
+        """Return the verdict on "at least ``target``"."""
+        return judge(self.low, self.high, target)
 
     def __str__(self) -> str:
         interval = "" if isnan(self.low) else f" ({_short(self.low)} … {_short(self.high)})"
@@ -85,19 +89,19 @@ class Ends:
         then = float(_last_tenth(self._ideal[:, :updates]).mean())
         return (then - begun) / (float(self.of(IDEAL).mean()) - begun)
 
-    def targets(self) -> Iterator[tuple[str, bool]]:
-        """Each target of OLAF's figure 8, and whether it is met."""
+    def targets(self) -> Iterator[tuple[str, str]]:
+        """Judge each target of OLAF's figure 8 by its interval."""
         for olaf, (fifo, paper) in PAIRS.items():
             learnt, gain = self.learnt(olaf), self.gain(olaf, fifo)
-            yield f"{olaf}, R0 {self._origin}: at least {WITHIN} of ideal: {learnt}", learnt.value >= WITHIN
+            yield f"{olaf}, R0 {self._origin}: at least {WITHIN} of ideal: {learnt}", learnt.judge(WITHIN)
             text = f"{olaf}, R0 {self._origin}: at least {paper} above FIFO: {gain}"
-            yield text, gain.value >= paper
+            yield text, gain.judge(paper)
 
-    def literal_targets(self) -> Iterator[tuple[str, bool]]:
-        """The paper's gain read as a share of FIFO's reward itself, whose sign is ignored."""
+    def literal_targets(self) -> Iterator[tuple[str, str]]:
+        """Judge the paper's gain read as a share of FIFO's reward itself, whose sign is ignored."""
         for olaf, (fifo, paper) in PAIRS.items():
             gain = self.literal(olaf, fifo)
-            yield f"{olaf}, end reward alone: at least {paper} above FIFO: {gain}", gain.value >= paper
+            yield f"{olaf}, end reward alone: at least {paper} above FIFO: {gain}", gain.judge(paper)
 
     def _ratio(self, above: Rewards, below: Rewards, absolute: bool = False) -> Ratio:
         size = np.abs if absolute else np.asarray
@@ -110,8 +114,8 @@ class Ends:
         return Ratio(float(value), float(low), float(high))
 
 
-def by_end(rewards: Mapping[str, Rewards], origin: str) -> Table:
-    """What the targets compare, if the training had ended earlier."""
+def compare_earlier_ends(rewards: Mapping[str, Rewards], origin: str) -> Table:
+    """Compare what the targets compare, if the training had ended earlier."""
     updates = rewards[IDEAL].shape[1]
     heads = ["updates", "ideal's end reward"]
     for olaf, (fifo, _) in PAIRS.items():

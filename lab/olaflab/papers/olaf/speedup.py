@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise, product
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from olafctl import paths, plotting
+from olafctl import paths
 from olafctl.targets import testbeds
 from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
@@ -21,7 +21,7 @@ from olaflab import pictures
 from olaflab.papers.figure import Points
 from olaflab.papers.olaf.delivery import FRAME_BYTES, OFFERED, TRACE, Case, Control, Delivery, lab
 from olaflab.papers.runs import Runs
-from olaflab.papers.summary import Summary, estimate
+from olaflab.papers.summary import Summary, compare, estimate
 from olaflab.training.replay import trace as traces
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ Speedups = dict[tuple[int, str], NDArray[np.float64]]
 """FIFO's time divided by the case's, with the same seed."""
 
 
-def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
-    """The time of each case at each output rate, and FIFO's divided by it."""
+def measure_speedups(updates: int, seeds: int, folder: Path, progress: Progress) -> Summary:
+    """Measure the time of each case at each output rate, and FIFO's divided by it."""
     found, settings = _measured(CASES, RATES, updates, seeds, folder, progress)
     speedups = _speedups(found)
     return Summary(
@@ -58,7 +58,7 @@ def figure7(updates: int, seeds: int, folder: Path, progress: Progress) -> Summa
             *("sent", "frames", "updates a frame", "lost"),
         ),
         [_row(key, runs, speedups[key]) for key, runs in found.items()],
-        _statements(speedups),
+        dict(_statements(speedups)),
         _COLUMNS,
         _points(found),
     )
@@ -136,29 +136,20 @@ def _points(found: Measured) -> list[tuple[object, ...]]:
     ]
 
 
-def _statements(speedups: Speedups) -> dict[str, bool]:
-    """What the paper says of its figure."""
-    holds = {}
+def _statements(speedups: Speedups) -> Iterator[tuple[str, str]]:
+    """Judge the paper's statements about its figure."""
     for case in (case for case in CASES if case.mode is Mode.OLAF):
         found = {gigabits: speedups[gigabits, case.name] for gigabits in RATES}
         for gigabits, speedup in found.items():
-            text, met = _above_zero(f"{case.name}, {gigabits} Gb/s: faster than FIFO", speedup - 1)
-            holds[text] = met
+            claim = f"{case.name}, {gigabits} Gb/s: faster than FIFO"
+            yield compare(claim, speedup, np.ones(len(speedup)), digits=2)
         for faster, slower in pairwise(RATES):
             claim = f"{case.name}: the speed-up grows from {faster} to {slower} Gb/s"
-            text, met = _above_zero(claim, found[slower] - found[faster])
-            holds[text] = met
-    return holds
-
-
-def _above_zero(claim: str, differences: NDArray[np.float64]) -> tuple[str, bool]:
-    """A claim with what speaks for it, seed by seed; it holds when the whole interval is above 0."""
-    found = estimate(differences)
-    return f"{claim}, by {found.mean:.2f} ± {found.interval:.2f}", found.mean > found.interval
+            yield compare(claim, found[slower], found[faster], digits=2)
 
 
 def draw(points: Points, drawing: Drawing) -> None:
-    """The speed-up of each case at each rate, with its interval."""
+    """Draw the speed-up of each case at each rate, with its interval."""
     axes = drawing.subplots()
     found = [dict(zip(points["heads"], row, strict=True)) for row in points["rows"]]
     cases = [name for name in dict.fromkeys(row["queue"] for row in found) if name != FIFO.name]
@@ -166,8 +157,9 @@ def draw(points: Points, drawing: Drawing) -> None:
     for number, case in enumerate(cases):
         its = {int(row["Gb/s"]): row for row in found if row["queue"] == case}
         heights, spreads = ([float(its[rate][head]) for rate in RATES] for head in ("speed-up", "±"))
-        places = np.arange(len(RATES)) + number * width
-        axes.bar(places, heights, width, yerr=spreads, label=case, color=plotting.COLOURS[number])
+        places, hatch = np.arange(len(RATES)) + number * width, "//" if case.endswith(_COUNTED) else None
+        colour = pictures.style_of(case)["color"]
+        axes.bar(places, heights, width, yerr=spreads, label=case, color=colour, hatch=hatch)
     middle = width * (len(cases) - 1) / 2
     axes.set_xticks(np.arange(len(RATES)) + middle, [f"{gigabits} Gb/s" for gigabits in RATES])
     axes.axhline(1, color="black", linewidth=0.8)

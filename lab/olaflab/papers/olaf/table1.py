@@ -1,140 +1,160 @@
-"""OLAF table 1: FIFO and Olaf at 40 and 20 Gb/s, over how many clusters train at a time.
+"""OLAF's table 1 and its figures 6 and 7 beside what was measured of them."""
 
-The paper does not say when a slot is free again. Ours is when its update begins to leave; one that is held
-until the update is sent is a slot less for those that wait, since a free output has nothing waiting.
-"""
+import re
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
-from collections.abc import Sequence
-from pathlib import Path
-
-from olafctl import paths
 from olafctl.wire.modes import Mode
-from olaflab.papers import statistics
-from olaflab.papers.figure import Points, Progress, Section, Table, modelled
-from olaflab.papers.olaf import microbenchmark
-from olaflab.papers.olaf.demo.experiment import AT_ONCE, TRACE
+from olaflab import pictures
+from olaflab.papers.figure import Figure, Points, Section, Table, decide, modelled
+from olaflab.papers.olaf import one_engine
+from olaflab.papers.olaf.demo.experiment import AT_ONCE
 from olaflab.papers.olaf.demo.table1 import PAPER
-from olaflab.papers.olaf.microbenchmark import CLUSTERS, SLOTS, G, load, planned, replay
-from olaflab.papers.statistics import Figures, over
-from olaflab.training.replay import schedule
-from olaflab.training.replay.measure import reduction
-from olaflab.training.replay.report import mode_text
+from olaflab.papers.olaf.one_engine import CLUSTERS, CODE, FEW, GOAL, RATES_1, name_setting
+from olaflab.papers.spreads import Spreads
 
-RATES = (40, 20)
-"""Gb/s."""
-KS = (2, 3, 4, 5, 6, 7, 9)
-"""Clusters that train at a time."""
-CODE = (
-    Path(__file__),
-    *(Path(module.__file__ or "") for module in (microbenchmark, statistics, schedule)),
-    paths.sources() / TRACE,
-)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+_SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
-def measure(runs: int, progress: Progress) -> Points:
-    """Every k; nine at a time have no order to choose, so one run."""
-    found = {}
-    for k in KS:
-        progress(f"{k} clusters at a time")
-        orders = range(1 if k == CLUSTERS else runs)
-        found[str(k)] = over(_once(k, order) for order in orders).as_json()
-    return {"runs": runs, "at_once": found}
+def figures() -> Iterator[Figure]:
+    """Return table 1, figure 6 and figure 7."""
+    title = "Table 1: one engine, constrained output"
+    yield modelled("table1", title, one_engine.measure_table1, show_table1, code=CODE)
+    yield modelled("fig6", "Figure 6: aggregations per outgoing update", one_engine.measure_figure6,
+                   show_figure6, draw_figure6, (7, 6), CODE)  # fmt: skip
+    yield modelled("fig7", "Figure 7: time until 200 updates of each worker", one_engine.measure_figure7,
+                   show_figure7, draw_figure7, (6, 4), CODE)  # fmt: skip
 
 
-def _once(k: int, order: int) -> dict[str, float]:
-    wanted = load(None if k == CLUSTERS else k, order)
-    plan = planned(wanted)
-    figures: dict[str, float] = {}
-    for rate in RATES:
-        fifo, olaf = (replay(plan, wanted.frame_bytes, mode, rate * G) for mode in (Mode.FIFO, Mode.OLAF))
-        for name, one in ((_name(Mode.FIFO, rate), fifo), (_name(Mode.OLAF, rate), olaf)):
-            figures |= {
-                f"{name} received": one.received,
-                f"{name} merged": one.merged,
-                f"{name} replaced": one.replaced,
-                f"{name} lost": 100 * one.lost / one.sent,
-                f"{name} age": one.age / 1000,
-            }
-        held = replay(plan, wanted.frame_bytes, Mode.OLAF, rate * G, SLOTS - 1)
-        figures[f"{rate} held lost"] = 100 * held.lost / held.sent
-        figures[f"{rate} less"] = 100 * (reduction(fifo.age, olaf.age) or 0.0)
-    return figures
-
-
-def section(data: Points) -> Section:
-    """Table 1 at the demo's k and with all together, and the sweep over k."""
-    found = {int(k): Figures.of_json(kept) for k, kept in data["at_once"].items()}
+def show_table1(data: Points) -> Section:
+    """Show table 1 at the demo's clusters at a time and with all together, and the sweep over them."""
+    found = {int(k): Spreads.of_json(kept) for k, kept in data["at_once"].items()}
     tables = {
-        "in_turn": _comparison(found[AT_ONCE], f"{AT_ONCE} clusters at a time; {data['runs']} runs"),
-        "together": _comparison(found[CLUSTERS], "All nine clusters together; one run, which has no choice"),
-        "sweep": _sweep(found, data["runs"]),
+        "in_turn": _compare(found[AT_ONCE], f"{AT_ONCE} clusters at a time; {data['runs']} runs"),
+        "together": _compare(found[CLUSTERS], "All nine clusters together; one run, which has no choice"),
+        "sweep": _show_sweep(found, data["runs"]),
     }
     return Section(tables)
 
 
-def _comparison(found: Figures, title: str) -> Table:
-    heads = (
-        "queue",
-        "received (paper)",
-        "ours",
-        "aggregated (paper)",
-        "ours",
-        "replaced (ours)",
-        "lost, % (paper)",
-        "ours",
-        "AoM, µs (ours)",
-        "AoM less by, % (paper)",
-        "ours",
-    )
+def _compare(found: Spreads, title: str) -> Table:
+    heads = ("queue", "received (paper)", "ours", "aggregated (paper)", "ours", "replaced (ours)",
+             "lost, % (paper)", "ours", "AoM, µs (ours)", "AoM less by, % (paper)", "ours")  # fmt: skip
     rows = []
     for (mode, rate), paper in PAPER.items():
-        name, olaf = _name(mode, rate), mode is Mode.OLAF
+        name, olaf = name_setting(mode, rate), mode is Mode.OLAF
+        counts = [str(paper.aggregated), found.text(f"{name} merged"), found.text(f"{name} replaced")]
+        less = f"{paper.reduction:.0f}" if olaf and paper.reduction is not None else ""
         rows.append(
-            [
-                name,
-                str(paper.received),
-                found.text(f"{name} received"),
-                str(paper.aggregated) if olaf else "–",
-                found.text(f"{name} merged") if olaf else "–",
-                found.text(f"{name} replaced") if olaf else "–",
-                f"{paper.lost:.1f}",
-                found.text(f"{name} lost", 1),
-                found.text(f"{name} age", 3),
-                f"{paper.reduction:.0f}" if olaf and paper.reduction is not None else "",
-                found.text(f"{rate} less", 1) if olaf else "",
-            ]
-        )
+            [name, str(paper.received), found.text(f"{name} received"), *(counts if olaf else ["–"] * 3),
+             f"{paper.lost:.1f}", found.text(f"{name} lost", 1), found.text(f"{name} age", 3), less,
+             found.text(f"{rate} less", 1) if olaf else ""]
+        )  # fmt: skip
     return Table(title, heads, rows)
 
 
-def _sweep(found: dict[int, Figures], runs: int) -> Table:
-    heads = ["clusters at a time"]
-    for rate in RATES:
+def _show_sweep(found: dict[int, Spreads], runs: int) -> Table:
+    heads, paper = ["clusters at a time"], ["paper"]
+    for rate in RATES_1:
         heads += [f"FIFO lost, % at {rate} Gb/s", "Olaf lost, %", "slots held until sent", "AoM less by, %"]
-    rows = [[str(k), *_cells(one)] for k, one in found.items()]
-    paper: list[str] = ["paper"]
-    for rate in RATES:
         fifo, olaf = PAPER[Mode.FIFO, rate], PAPER[Mode.OLAF, rate]
         paper += [f"{fifo.lost:.1f}", f"{olaf.lost:.1f}", f"{olaf.lost:.1f}", f"{olaf.reduction:.0f}"]
-    return Table(
-        f"Means and standard deviations of {runs} runs, each with another order", heads, [*rows, paper]
-    )
+    names = [
+        name
+        for rate in RATES_1
+        for name in (
+            *(f"{name_setting(mode, rate)} lost" for mode in (Mode.FIFO, Mode.OLAF)),
+            f"{rate} held lost",
+            f"{rate} less",
+        )
+    ]
+    rows = [[str(k), *(one.text(name, 1) for name in names)] for k, one in found.items()]
+    title = f"Means and standard deviations of {runs} runs, each with another order"
+    return Table(title, heads, [*rows, paper])
 
 
-def _cells(found: Figures) -> Sequence[str]:
-    cells = []
-    for rate in RATES:
-        cells += [
-            found.text(f"{_name(Mode.FIFO, rate)} lost", 1),
-            found.text(f"{_name(Mode.OLAF, rate)} lost", 1),
-            found.text(f"{rate} held lost", 1),
-            found.text(f"{rate} less", 1),
-        ]
-    return cells
+def show_figure6(data: Points) -> Section:
+    """Show the CDF at some counts, and where it moves to the right as the rate falls."""
+    titles = {
+        "in turn": f"{AT_ONCE} clusters at a time, {data['runs']} runs",
+        "together": f"all {CLUSTERS} together",
+    }
+    rows, holds = list[list[str]](), dict[str, bool]()
+    for name, by_rate in data["frames"].items():
+        for rate, frames in by_rate.items():
+            curve = to_cdf(frames)
+            rows.append([titles[name], rate, *(f"{100 * _share(*curve, n):.1f}" for n in _SHOWN)])
+        holds |= dict(_compare_curves(titles[name], by_rate))
+    heads = ("clusters", "output, Gb/s", *(f"≤ {n}" for n in _SHOWN))
+    title = "Percent of outgoing frames that hold at most so many worker updates"
+    return Section({"cdf": Table(title, heads, rows)}, decide(holds))
 
 
-def _name(mode: Mode, rate: int) -> str:
-    return f"{mode_text(mode)} {rate} Gb/s"
+def _compare_curves(title: str, by_rate: dict[str, dict[str, int]]) -> Iterator[tuple[str, bool]]:
+    """Ask for each pair of rates whether at the lower one no greater share holds at most n, for every n."""
+    for (above, more), (below, fewer) in pairwise(by_rate.items()):
+        curves = [to_cdf(frames) for frames in (more, fewer)]
+        wrong = [str(n) for n in _SHOWN if _share(*curves[1], n) > _share(*curves[0], n)]
+        but = f"; not at most {', '.join(wrong)} updates" if wrong else ""
+        yield f"{title}: further right at {below} Gb/s than at {above} Gb/s{but}", not wrong
 
 
-FIGURE = modelled("table1", "Table 1: one engine, constrained output", measure, section, code=CODE)
+def to_cdf(frames: dict[str, int]) -> tuple[list[int], list[float]]:
+    """Return counts in rising order, and the share of frames with at most as many."""
+    counts = sorted(int(count) for count in frames)
+    total = sum(frames.values())
+    return counts, [seen / total for seen in accumulate(frames[str(count)] for count in counts)]
+
+
+def _share(counts: list[int], shares: list[float], most: int) -> float:
+    return max((share for count, share in zip(counts, shares, strict=True) if count <= most), default=0.0)
+
+
+def draw_figure6(data: Points, figure: "Drawing") -> None:
+    """Draw the CDFs of both kinds of traffic."""
+    panels = figure.subplots(2, 1, sharex=True)
+    for axes, (name, by_rate) in zip(panels, data["frames"].items(), strict=True):
+        styles = pictures.styles(by_rate, re.compile("^5$"))
+        for rate, frames in by_rate.items():
+            counts, shares = to_cdf(frames)
+            axes.step(counts, shares, where="post", label=f"Olaf, {rate} Gb/s", **styles[rate])
+        axes.set(title=f"clusters {name}", ylabel="share of frames with\nat most as many")
+        axes.set(xlim=(1, 32), ylim=(0, 1))
+        axes.grid(alpha=0.3)
+    panels[1].set_xlabel("worker updates in an outgoing frame")
+    pictures.legend(figure, panels[0])
+
+
+def show_figure7(data: Points) -> Section:
+    """Show times, losses and the speedup."""
+    heads = ("output, Gb/s", "FIFO, ms", "lost, %", "Olaf, ms", "lost, %", "speedup")
+    title = f"Time until {GOAL} updates of each worker; means and standard deviations of {data['runs']} runs"
+    rows = [[rate, *_times(kept)] for rate, kept in data["rates"].items()]
+    others = [
+        [str(place["clusters"]), str(place["slots"]), rate, *_times(kept)]
+        for place in data["sweep"]
+        for rate, kept in place["rates"].items()
+    ]
+    runs = min(data["runs"], FEW)
+    sweep = Table(f"Other numbers of clusters and slots; {runs} runs", ("clusters", "slots", *heads), others)
+    return Section({"speedup": Table(title, heads, rows), "sweep": sweep})
+
+
+def _times(kept: Points) -> list[str]:
+    found = Spreads.of_json(kept)
+    columns = (("FIFO", 1), ("FIFO lost", 1), ("Olaf", 1), ("Olaf lost", 1), ("speedup", 2))
+    return [found.text(name, digits) for name, digits in columns]
+
+
+def draw_figure7(data: Points, figure: "Drawing") -> None:
+    """Draw the speedup over the output's rate."""
+    found = [Spreads.of_json(kept) for kept in data["rates"].values()]
+    means, spreads = zip(*(one.values["speedup"] for one in found), strict=True)
+    axes = figure.subplots()
+    axes.bar(list(data["rates"]), means, yerr=spreads, color=pictures.SUBJECT)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set(xlabel="output, Gb/s", ylabel="T(FIFO) / T(Olaf)")

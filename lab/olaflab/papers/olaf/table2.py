@@ -1,119 +1,226 @@
-"""OLAF table 2: ten clusters over three engines, all workers alike."""
+"""OLAF's tables 2 and 3 and its figure 10 beside what was measured of them."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from olaflab.model.scenario import Scenario
-from olaflab.papers import statistics
-from olaflab.papers.figure import Points, Progress, Section, Table, modelled
-from olaflab.papers.olaf import multi_hop, sweep
-from olaflab.papers.olaf.multi_hop import SAME, Queue, Setup
-from olaflab.papers.statistics import Figures
+from olaflab import pictures
+from olaflab.papers.figure import Figure, Points, Section, Table, judge, modelled
+from olaflab.papers.olaf import multi_hop
+from olaflab.papers.olaf.multi_hop import ALPHAS, APART, CODE, DEEP_FIFO, SAME, SWEEP_RUNS, Queue
+from olaflab.papers.olaf.multi_hop import ns3_scenarios as scenarios
+from olaflab.papers.spreads import Spreads
 
-_PAPER = {
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+__all__ = ["figures", "scenarios"]
+
+Paper = Mapping[str, tuple[str, str, str, str]]
+"""By queue: loss in %, ages of S1 and S2 in ms, fairness."""
+TABLE_2: Paper = {
     "FIFO": ("88", "1714", "1710", "0.88"),
-    sweep.DEEP_FIFO: ("88", "1714", "1710", "0.88"),
+    DEEP_FIFO: ("88", "1714", "1710", "0.88"),
     "Olaf": ("4.5", "245", "244", "0.98"),
     "Olaf_TC": ("as Olaf", "as Olaf", "as Olaf", "as Olaf"),
 }
-CODE = tuple(Path(module.__file__ or "") for module in (multi_hop, statistics, sweep))
+TABLE_3: Paper = {
+    "FIFO": ("86", "1381", "5382", "0.86"),
+    DEEP_FIFO: ("86", "1381", "5382", "0.86"),
+    "Olaf": ("5.6", "243", "291", "0.91"),
+    "Olaf_TC": ("4.7", "263", "270", "0.99"),
+}
+_COLUMNS = {
+    "loss, %": ("loss", 1), "held back, %": ("held", 1), "AoM S1, ms": ("age_s1", 0),
+    "AoM S2, ms": ("age_s2", 0), "fairness": ("fairness", 3), "workers' AoM S1, ms": ("worker_s1", 0),
+    "workers' AoM S2, ms": ("worker_s2", 0), "workers' fairness": ("worker_fairness", 3),
+}  # fmt: skip
+_SWEEPS = {
+    "core": "Rate of SW3, with SW1 and SW2 at 0.7 of it if nothing else is said",
+    "delay": "Delay of every link",
+    "edge": "Rate of SW1 and SW2, and jitter",
+    "together": "All workers send at the same instants, all switches at one rate",
+}
+FLAT = 0.1
+"""The greatest relative difference between two ages of what counts as flat."""
 
 
-def measure(runs: int, progress: Progress) -> Points:
-    """The base and the sweeps."""
-    return sweep.measured(SAME, runs, False, progress)
+def figures() -> Iterator[Figure]:
+    """Return tables 2 and 3 and figure 10."""
+    for name, title, periods, paper in (
+        ("table2", "Table 2: multi-hop, equal workers", SAME, TABLE_2),
+        ("table3", "Table 3: multi-hop, unequal workers", APART, TABLE_3),
+    ):
+        controls = periods is APART
+        measure = partial(_measure, periods, controls)
+        yield modelled(name, title, measure, partial(show_table, paper, periods, controls), code=CODE)
+    yield modelled("fig10", "Figure 10: a bottleneck at SW1", multi_hop.measure_bottleneck, show_bottleneck,
+                   draw_bottleneck, (7, 6.5), CODE)  # fmt: skip
 
 
-def section(data: Points) -> Section:
-    """Table 2's tables."""
-    return Section({"comparison": compared(data, _PAPER, "100 ms and 100 ms"), **sweeps(data)})
+def _measure(periods: tuple[int, int], controls: bool, runs: int, progress: Callable[[str], None]) -> Points:
+    return multi_hop.measure_sweeps(periods, runs, controls, progress)
 
 
-def compared(data: Points, paper: Mapping[str, tuple[str, str, str, str]], periods: str) -> Table:
-    """The paper's rows next to ours."""
+def show_table(paper: Paper, periods: tuple[int, int], controls: bool, data: Points) -> Section:
+    """Compare a table with the paper's, and count the setups in which the paper's statements hold."""
+    tables = {"comparison": _compare(data, paper, periods), **_show_sweeps(data)}
+    if not controls:
+        return Section(tables)
+    runs = min(data["runs"], SWEEP_RUNS)
+    title = f"What transmission control leaves open; {runs} runs of each"
+    tables["control"] = _show_sweep(title, data, "control")
+    mean, half = data["fairer"]
+    claim = f"Olaf_TC is fairer than Olaf, by {mean:.4f} ± {half:.4f} in {data['runs']} pairs of runs"
+    return Section(tables, {claim: judge(mean - half, mean + half)})
+
+
+def _compare(data: Points, paper: Paper, periods: tuple[int, int]) -> Table:
     rows = []
-    for queue, (loss, first, second, fairness) in paper.items():
-        found = Figures.of_json(data["base"][queue])
-        rows.append(
-            [
-                queue,
-                loss,
-                found.text("loss", 1),
-                first,
-                found.text("age_s1"),
-                second,
-                found.text("age_s2"),
-                fairness,
-                found.text("fairness", 3),
-                f"{found.text('worker_s1')}; {found.text('worker_s2')}",
-                found.text("worker_fairness", 3),
-            ]
-        )
-    heads = (
-        "queue",
-        "loss, % (paper)",
-        "ours",
-        "AoM S1, ms (paper)",
-        "ours",
-        "AoM S2, ms (paper)",
-        "ours",
-        "fairness (paper)",
-        "ours",
-        "workers' AoM S1; S2, ms",
-        "workers' fairness",
-    )
-    title = f"Workers of S1 and S2 send every {periods}: means and standard deviations of {data['runs']} runs"
-    return Table(title, heads, rows)
+    for queue, published in paper.items():
+        found = Spreads.of_json(data["base"][queue])
+        ours = (found.text("loss", 1), found.text("age_s1"), found.text("age_s2"), found.text("fairness", 3))
+        pairs = [cell for pair in zip(published, ours, strict=True) for cell in pair]
+        both = f"{found.text('worker_s1')}; {found.text('worker_s2')}"
+        rows.append([queue, *pairs, both, found.text("worker_fairness", 3)])
+    columns = ("loss, %", "AoM S1, ms", "AoM S2, ms", "fairness")
+    heads = ["queue", *(head for column in columns for head in (f"{column} (paper)", "ours"))]
+    first, second = (f"{period // multi_hop.MS} ms" for period in periods)
+    title = f"Workers of S1 and S2 send every {first} and {second}: means and standard deviations of"
+    heads += ["workers' AoM S1; S2, ms", "workers' fairness"]
+    return Table(f"{title} {data['runs']} runs", heads, rows)
 
 
-def sweeps(data: Points) -> dict[str, Table]:
-    """Setups in which the paper's statements hold, and all of them."""
-    runs = min(data["runs"], sweep.SWEEP_RUNS)
-    parts = [sweep.statements(data, name) for name in ("edge", "behind", "together")]
-    held = [
-        [
-            text,
-            *(f"{count} of {total}" for _, count, total, _ in (edge, behind, together)),
-            _shortened(edge[3]),
-        ]
-        for edge, behind, together in zip(*parts, strict=True)
-        for text in (edge[0],)
-    ]
-    heads = (
-        "statement",
-        "setups of rates and jitter",
-        "more frames behind FIFO's slots",
-        "all workers at once",
-        "of the rates and jitter, not at",
-    )
-    titles = {
-        "edge": "Rate of SW1 and SW2, and jitter",
-        "core": "Rate of SW3, with SW1 and SW2 at 0.7 of it if nothing else is said",
-        "delay": "Delay of every link",
-        "together": "All workers send at the same instants, all switches at one rate",
-    }
+def _show_sweeps(data: Points) -> dict[str, Table]:
+    runs = min(data["runs"], SWEEP_RUNS)
+    parts = [list(_count_setups(data, name)) for name in ("edge", "behind", "together")]
+    held = []
+    for edge, behind, together in zip(*parts, strict=True):
+        counts = (f"{count} of {total}" for _, count, total, _ in (edge, behind, together))
+        held.append([edge[0], *counts, _shorten(edge[3])])
+    heads = ("statement", "setups of rates and jitter", "more frames behind FIFO's slots",
+             "all workers at once", "of the rates and jitter, not at")  # fmt: skip
     behind = f"Frames that wait behind FIFO's slots in each switch; {runs} runs of each"
     return {
-        "behind": sweep.table(behind, data, "behind", [Queue.FIFO]),
+        "behind": _show_sweep(behind, data, "behind", [Queue.FIFO]),
         "statements": Table(f"In how many setups the statements hold; {runs} runs of each", heads, held),
-        **{name: sweep.table(f"{title}; {runs} runs of each", data, name) for name, title in titles.items()},
+        **{name: _show_sweep(f"{title}; {runs} runs of each", data, name) for name, title in _SWEEPS.items()},
     }
 
 
-def _shortened(labels: Sequence[str]) -> str:
-    """The setups by rate: ``0.6 Mb/s: jitter 0, 1 %``."""
-    if not labels:
-        return "–"
+def _show_sweep(title: str, data: Points, sweep: str, queues: Collection[str] = tuple(Queue)) -> Table:
+    """Show all setups of one sweep, a row for each queue."""
+    rows = []
+    for point in (point for point in data["sweep"] if point["sweep"] == sweep):
+        for queue, kept in point["queues"].items():
+            if queue in queues:
+                found = Spreads.of_json(kept)
+                rows.append([point["label"], queue, *(found.text(*each) for each in _COLUMNS.values())])
+    return Table(title, ("setup", "queue", *_COLUMNS), rows)
+
+
+def _count_setups(data: Points, sweep: str) -> Iterator[tuple[str, int, int, list[str]]]:
+    """Count for each statement the setups of a sweep in which it holds, of how many, and name the others."""
+    setups = {
+        point["label"]: {queue: Spreads.of_json(kept) for queue, kept in point["queues"].items()}
+        for point in data["sweep"]
+        if point["sweep"] == sweep
+    }
+    for text, holds in _STATEMENTS.items():
+        wrong = [label for label, queues in setups.items() if not holds(queues)]
+        yield text, len(setups) - len(wrong), len(setups), wrong
+
+
+def _fresher(queues: Mapping[str, Spreads], kind: str) -> float:
+    """Return how many times less Olaf's age is than FIFO's: the lesser of the two groups' ratios."""
+    names = (f"{kind}_s1", f"{kind}_s2")
+    return min(queues["FIFO"].mean(name) / queues["Olaf"].mean(name) for name in names)
+
+
+_STATEMENTS: Mapping[str, Callable[[Mapping[str, Spreads]], bool]] = {
+    "FIFO loses at least 80 %": lambda queues: queues["FIFO"].mean("loss") >= 80,
+    "Olaf loses at most 6 %": lambda queues: queues["Olaf"].mean("loss") <= 6,
+    "Olaf_TC loses at most 6 %": lambda queues: queues["Olaf_TC"].mean("loss") <= 6,
+    "Olaf's Age-of-Model is lower than FIFO's": lambda queues: _fresher(queues, "age") > 1,
+    "Olaf's Age-of-Model is at least 4 times lower, by cluster": lambda queues: _fresher(queues, "age") >= 4,
+    "Olaf's Age-of-Model is at least 4 times lower, by worker": (
+        lambda queues: _fresher(queues, "worker") >= 4
+    ),
+    "Olaf's fairness is above FIFO's": (
+        lambda queues: queues["Olaf"].mean("fairness") > queues["FIFO"].mean("fairness")
+    ),
+    "Olaf_TC's fairness is at least 0.98": lambda queues: queues["Olaf_TC"].mean("fairness") >= 0.98,
+    "Olaf_TC's fairness is above Olaf's": (
+        lambda queues: queues["Olaf_TC"].mean("fairness") > queues["Olaf"].mean("fairness")
+    ),
+}
+
+
+def _shorten(labels: Sequence[str]) -> str:
+    """Gather setups by rate: ``0.6 Mb/s: jitter 0, 1 %``."""
     by_rate: dict[str, list[str]] = {}
     for label in labels:
         rate, jitter = label.split(", jitter ")
-        by_rate.setdefault(rate.removesuffix(" Mb/s"), []).append(jitter.removesuffix("%"))
-    return "; ".join(f"{rate} Mb/s: {', '.join(jitters)} %" for rate, jitters in by_rate.items())
+        by_rate.setdefault(rate, []).append(jitter.removesuffix("%"))
+    return "; ".join(f"{rate}: {', '.join(jitters)} %" for rate, jitters in by_rate.items()) or "–"
 
 
-def scenarios(seed: int) -> Sequence[tuple[str, Scenario]]:
-    """Table 2's base with Olaf and with FIFO, as another simulator can run it."""
-    return [(queue.value, multi_hop.scenario(Setup(queue, SAME), seed)) for queue in (Queue.OLAF, Queue.FIFO)]
+def show_bottleneck(data: Points) -> Section:
+    """Show the base's curves of figure 10, and the shape of every other place's."""
+    rows = [
+        [f"{place['x2']:g}; {place['x3']:g}", queue, *_describe_shape(curve)]
+        for place in data["places"]
+        for queue, curve in place["curves"].items()
+    ]
+    title = (
+        "S1 falls: its age at each α is at most that at the one before, within 2 %."
+        " S2 is flat: its ages differ by at most 10 %"
+    )
+    heads = ("x₂; x₃, Mb/s", "queue", "S1 at α = 0.1, ms", "S1 at α = 1, ms", "S1 falls", "S2, ms",
+             "S2 is flat")  # fmt: skip
+    return Section({"curves": _show_curves(data["places"][0]), "shapes": Table(title, heads, rows)})
 
 
-FIGURE = modelled("table2", "Table 2: multi-hop, equal workers", measure, section, code=CODE)
+def _show_curves(place: dict[str, Any]) -> Table:
+    names = {"age_s1": "S1", "age_s2": "S2", "worker_s1": "workers of S1", "worker_s2": "workers of S2"}
+    curves = {queue: [Spreads.of_json(kept) for kept in curve] for queue, curve in place["curves"].items()}
+    heads = ["α", *(f"{queue}: {text}" for queue in curves for text in names.values())]
+    rows = [
+        [f"{alpha:.1f}", *(curves[queue][number].text(name) for queue in curves for name in names)]
+        for number, alpha in enumerate(ALPHAS)
+    ]
+    return Table(f"Age-of-Model in ms; means and standard deviations of {place['runs']} runs", heads, rows)
+
+
+def _describe_shape(curve: list[dict[str, Any]]) -> list[str]:
+    found = [Spreads.of_json(kept) for kept in curve]
+    first, second = ([one.mean(name) for one in found] for name in ("age_s1", "age_s2"))
+    falling, flat = ("yes" if met else "no" for met in (falls(first), is_flat(second)))
+    return [f"{first[0]:.0f}", f"{first[-1]:.0f}", falling, f"{min(second):.0f} … {max(second):.0f}", flat]
+
+
+def falls(ages: list[float]) -> bool:
+    """Whether each age is at most the one before, within 2 %."""
+    return all(later <= 1.02 * earlier for earlier, later in pairwise(ages))
+
+
+def is_flat(ages: list[float]) -> bool:
+    """Whether the ages differ by at most FLAT of the least."""
+    return max(ages) <= (1 + FLAT) * min(ages)
+
+
+def draw_bottleneck(data: Points, figure: "Drawing") -> None:
+    """Draw both groups' ages over α, by cluster and by worker."""
+    panels = figure.subplots(2, 1, sharex=True)
+    for axes, kind, title in zip(panels, ("age", "worker"), ("by cluster", "by worker"), strict=True):
+        for queue, curve in data["places"][0]["curves"].items():
+            found = [Spreads.of_json(kept) for kept in curve]
+            for group, line in (("s1", "-"), ("s2", "--")):
+                means, spreads = zip(*(one.values[f"{kind}_{group}"] for one in found), strict=True)
+                style = pictures.style_of(queue) | {"linestyle": line}
+                axes.errorbar(ALPHAS, means, spreads, label=f"{queue}, {group.upper()}", **style)
+        axes.set(title=title, yscale="log", ylabel="average Age-of-Model, ms")
+        axes.grid(alpha=0.3)
+    panels[1].set_xlabel("α = x₁/x₂")
+    pictures.legend(figure, panels[0], columns=3)

@@ -7,32 +7,28 @@ the mean return over all of the time, which is the area below the curve, and by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from olaf.policies import Asynchronous
 
-from olafctl import plotting
-from olafctl.targets.interface import Progress
 from olafctl.wire.modes import Mode
 from olaflab import pictures
-from olaflab.papers.figure import Points, Table
+from olaflab.papers import congested
+from olaflab.papers.congested import Deployed, Run, Setting, System
+from olaflab.papers.figure import Effort, Points, Section, Table
 from olaflab.papers.runs import Runs
-from olaflab.papers.stellaris import congested
-from olaflab.papers.stellaris.compare import contradicted, shown, verdict
-from olaflab.papers.stellaris.congested import Run, Setting, System
-from olaflab.papers.stellaris.outputs import Deployed
-from olaflab.papers.summary import Estimate, Summary, estimate
+from olaflab.papers.summary import Estimate, compare, estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-OLAF, CONTROLLED = "Olaf", "Olaf with transmission control"
+OLAF, CONTROLLED, FREE = "Olaf", "Olaf with transmission control", "no bottleneck"
 
 
 class Case(NamedTuple):
@@ -46,70 +42,66 @@ class Case(NamedTuple):
 
 
 CASES = (Case(8, 0.25), Case(8, 0.5), Case(2, 0.25))
-_FIFO = System("FIFO", Mode.FIFO, Asynchronous, control=False)
-_ADDING = System("FIFO, workers add up", Mode.FIFO, Asynchronous, control=False, adding=True)
-_OLAF = System(OLAF, Mode.OLAF, Asynchronous, control=False)
-_CONTROLLED = System(CONTROLLED, Mode.OLAF, Asynchronous)
-_STEPS = (0.5, 1.0, 2.0, 4.0)
+SYSTEMS = (
+    System("FIFO", Mode.FIFO, Asynchronous, control=False),
+    System("FIFO, workers add up", Mode.FIFO, Asynchronous, control=False, adding=True),
+    System(OLAF, Mode.OLAF, Asynchronous, control=False),
+    System(FREE, Mode.FIFO, Asynchronous, control=False),
+)
+"""FREE is the upper limit: an output without a limit, where nothing waits and nothing is lost."""
+_STEPS = (0.5, 1.0, 1.41, 2.0, 2.83, 4.0)
 _LEAST, _MOST = 0.125, 16.0
 """Learning rates that are tried, in units of RATE; beyond either end while that end is the best."""
 _PACES = (1.0, 0.9)
-"""What workers that add up may use of their share: with less, fewer updates wait for each other."""
+"""Shares of their part of the output that workers that add up use: with less, fewer updates wait."""
 _TUNED_ON = range(101, 104)
 """Seeds on which the rate is chosen; none of them is reported."""
+_SECONDS, _SEEDS = 6.0, 10
 _PARTS = 20
 """Points of a curve."""
 _HEADS = ("case", "contender", "rate", "all the time", "at the end", "Olaf minus it, all the time",
           "Olaf minus it, at the end", "arrived", "staleness", "AoM ms")  # fmt: skip
+_LABELS = {
+    "FIFO": "FIFO, rate ×1", "FIFO, best rate": "FIFO, best rate", OLAF: "Olaf, best rate",
+    "FIFO, workers add up, best rate": "workers add up, best rate", FREE: "no bottleneck, best rate",
+}  # fmt: skip
 COLUMNS = ("learners", "output", "contender", "rate", "seed", "seconds", "return")
 
 
-@dataclass(frozen=True)
-class Line:
-    """A contender at its rate, a run a seed."""
-
-    setting: Setting
-    runs: list[Run]
-
-    def all_the_time(self) -> Any:
-        """(seeds,) mean return over the training: the area below the curve."""
-        return np.array([run.mean for run in self.runs])
-
-    def end(self) -> Any:
-        """(seeds,) mean return over the last fifth."""
-        return np.array([run.final for run in self.runs])
-
-
-def equal_terms(
-    seconds: float, seeds: int, folder: Path, progress: Progress,
-    cases: Sequence[Case] = CASES, target: str = "software",
-) -> Summary:  # fmt: skip
-    """Every contender in each case, ``seeds`` times; finished runs are kept in ``folder``. Raises OlafError.
+def run(
+    effort: Effort, cases: tuple[Case, ...] = CASES, seconds: float = _SECONDS, target: str = "software"
+) -> Points:
+    """Train every contender in each case; finished runs are kept. Raises OlafError.
 
     ``target`` is the engine's: ``twin`` or, several times as fast, ``software``.
     """
-    runs, lines, tried = Runs(Run, folder, progress), dict[Case, dict[str, Line]](), list[Sequence[str]]()
+    runs, lines, tried, rows = Runs(Run, effort.folder, effort.progress), [], [], []
     for case in cases:
-        with closing(Deployed(congested.testbed(case.learners, target), progress)) as engine:
+        with closing(Deployed(congested.testbed(case.learners, target), effort.progress)) as engine:
             bench = _Bench(engine, runs, case, seconds)
-            lines[case] = bench.lines(seeds)
-            tried += bench.tried()
-    said = dict(statement for case, its in lines.items() for statement in _statements(case, its))
-    points = [point for case, its in lines.items() for point in _points(case, its)]
-    return Summary(
-        f"CartPole, learners of one model behind one output, {seconds:g} s of virtual time",
-        {"seconds": seconds, "seeds": seeds, "unit of rate": congested.RATE,
-         "rate chosen on seeds": list(_TUNED_ON), "values": congested.VALUES, "slots": congested.SLOTS,
-         "clusters": 1},
-        _HEADS,
-        [row for case, its in lines.items() for row in _rows(case, its)],
-        shown(said),
-        COLUMNS,
-        points,
-        [Table(f"Rates tried, on {len(_TUNED_ON)} other seeds", ("case", "contender", "rate", "all the time"),
-               tried)],
-        contradicted(said),
-    )  # fmt: skip
+            for name, setting, made in bench.lines(effort.number(_SEEDS)):
+                lines.append(describe(case, name, setting, made))
+                rows += list(_points(case, name, setting, made))
+            tried += bench.tried
+    return pack(lines, tried, rows, {"seconds": seconds, "seeds": effort.number(_SEEDS)})
+
+
+def pack(lines: list[Any], tried: list[Any], rows: list[Any], settings: Mapping[str, Any]) -> Points:
+    """Return points: a line a contender and case, the search for the rates, and every return as columns."""
+    columns = {name: np.array(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+    known = {"unit of rate": congested.RATE, "rate chosen on seeds": list(_TUNED_ON),
+             "values": congested.VALUES, "slots": congested.SLOTS, "clusters": 1}  # fmt: skip
+    return {"settings": {**settings, **known}, "lines": lines, "tried": tried, "columns": columns}
+
+
+def describe(case: Case, name: str, setting: Setting, made: list[Run]) -> dict[str, Any]:
+    """Return what stands beside a contender's returns."""
+    return {
+        "learners": case.learners, "output": case.output, "contender": name, "rate": _rate(setting),
+        "arrived": float(np.mean([1 - each.lost / each.gradients for each in made])),
+        "staleness": float(np.mean([each.staleness for each in made])),
+        "age": 1e3 * float(np.mean([each.age for each in made])),
+    }  # fmt: skip
 
 
 class _Bench:
@@ -117,37 +109,32 @@ class _Bench:
 
     def __init__(self, engine: Deployed, runs: Runs[Run], case: Case, seconds: float) -> None:
         self._engine, self._runs, self._case, self._seconds = engine, runs, case, seconds
-        self._areas: dict[Setting, float] = {}
+        self.tried: list[list[str]] = []
 
-    def lines(self, seeds: int) -> dict[str, Line]:
-        """Seed by seed, so that what is interrupted has all contenders alike."""
-        best = {each.name: self._best(each) for each in (_FIFO, _ADDING, _OLAF)}
-        # One cluster never has more active indices than slots: P_s is 1, and the runs are those of Olaf.
-        best[CONTROLLED] = replace(best[OLAF], system=CONTROLLED)
-        entries = {
-            "FIFO": (_FIFO, self._setting(_FIFO, 1.0)),
-            **{f"{each.name}, best rate": (each, best[each.name]) for each in (_FIFO, _ADDING)},
-            **{each.name: (each, best[each.name]) for each in (_OLAF, _CONTROLLED)},
-        }
-        lines = {name: Line(setting, []) for name, (_, setting) in entries.items()}
-        for seed in range(1, seeds + 1):
-            for name, (system, setting) in entries.items():
-                lines[name].runs.append(self._run(system, setting, seed))
-        return lines
+    def lines(self, seeds: int) -> Iterator[tuple[str, Setting, list[Run]]]:
+        """Train each contender at its best rate, FIFO also at ×1.
 
-    def tried(self) -> Iterator[Sequence[str]]:
-        """The search for the rates."""
-        for setting, area in self._areas.items():
-            yield str(self._case), setting.system, _rate(setting), f"{area:.1f}"
+        One cluster never has more active indices than slots: P_s is 1, and transmission control's runs are
+        those of Olaf, to the byte.
+        """
+        fifo = self._setting(SYSTEMS[0], 1.0)
+        entries = [("FIFO", SYSTEMS[0], fifo)]
+        for system in SYSTEMS:
+            name = f"{system.name}, best rate" if system.name.startswith("FIFO") else system.name
+            entries.append((name, system, self._best(system)))
+        for name, system, setting in entries:
+            yield name, setting, [self._train(system, setting, seed) for seed in range(1, seeds + 1)]
 
     def _best(self, system: System) -> Setting:
         areas: dict[Setting, float] = {}
         for pace in _PACES if system.adding else (1.0,):
-            areas |= self._at(system, pace)
-        self._areas |= areas
+            areas |= self._try(system, pace)
+        self.tried += [
+            [str(self._case), system.name, _rate(each), f"{area:.1f}"] for each, area in areas.items()
+        ]
         return max(areas, key=areas.__getitem__)
 
-    def _at(self, system: System, pace: float) -> dict[Setting, float]:
+    def _try(self, system: System, pace: float) -> dict[Setting, float]:
         areas = {step: self._area(system, step, pace) for step in _STEPS}
         while (best := max(areas, key=areas.__getitem__)) in (min(areas), max(areas)):
             step = best / 2 if best == min(areas) else best * 2
@@ -158,37 +145,19 @@ class _Bench:
 
     def _area(self, system: System, step: float, pace: float) -> float:
         setting = self._setting(system, step, pace)
-        return float(np.mean([self._run(system, setting, seed).mean for seed in _TUNED_ON]))
+        return float(np.mean([self._train(system, setting, seed).mean for seed in _TUNED_ON]))
 
     def _setting(self, system: System, step: float, pace: float = 1.0) -> Setting:
-        return Setting(system.name, *self._case, self._seconds, step=step, pace=pace, parts=_PARTS)
+        output = inf if system.name == FREE else self._case.output
+        return Setting(
+            system.name, self._case.learners, output, self._seconds, step=step, pace=pace, parts=_PARTS
+        )
 
-    def _run(self, system: System, setting: Setting, seed: int) -> Run:
+    def _train(self, system: System, setting: Setting, seed: int) -> Run:
         kept = {**asdict(setting), "rate": setting.rate, "unit": congested.RATE}
-        case, place = self._case, (_FIFO, _ADDING, _OLAF, _CONTROLLED).index(system)
-        name = f"terms-{case.learners}-{case.output * 100:.0f}-{place}-{setting.step:g}-{setting.pace:g}"
+        place, share = SYSTEMS.index(system), f"{100 * setting.output:.0f}"
+        name = f"terms-{setting.learners}-{share}-{place}-{setting.step:g}-{setting.pace:g}"
         return self._runs.of(name, seed, kept, partial(self._engine.train, system, setting, seed))
-
-
-def _differences(lines: Mapping[str, Line]) -> Iterator[tuple[str, Estimate, Estimate]]:
-    """Differences of Olaf from each other contender, seed by seed: all the time, at the end."""
-    ours = lines[OLAF]
-    for name, line in lines.items():
-        if name != OLAF:
-            yield name, estimate(ours.all_the_time() - line.all_the_time()), estimate(ours.end() - line.end())
-
-
-def _rows(case: Case, lines: Mapping[str, Line]) -> Iterator[tuple[Any, ...]]:
-    away = {name: each for name, *each in _differences(lines)}
-    for name, line in lines.items():
-        runs = line.runs
-        yield (
-            str(case), name, _rate(line.setting),
-            estimate(line.all_the_time()), estimate(line.end()), *away.get(name, ("", "")),
-            f"{np.mean([1 - run.lost / run.gradients for run in runs]):.0%}",
-            round(float(np.mean([run.staleness for run in runs])), 1),
-            round(1e3 * float(np.mean([run.age for run in runs])), 1),
-        )  # fmt: skip
 
 
 def _rate(setting: Setting) -> str:
@@ -196,42 +165,73 @@ def _rate(setting: Setting) -> str:
     return f"× {setting.step:g}{pace}"
 
 
-def _statements(case: Case, lines: Mapping[str, Line]) -> Iterator[tuple[str, str]]:
-    for name, area, end in _differences(lines):
-        if name != CONTROLLED:
-            yield f"{case}: over all the time Olaf has more return than {name}, by {area}", verdict(area)
-            yield f"{case}: at the end Olaf has more return than {name}, by {end}", verdict(end)
+def _points(case: Case, name: str, setting: Setting, made: list[Run]) -> Iterator[tuple[Any, ...]]:
+    part = setting.seconds / setting.parts
+    for seed, each in enumerate(made, 1):
+        for number, value in enumerate(each.returns, 1):
+            yield *case, name, setting.step, seed, round(number * part, 3), round(value, 2)
 
 
-def _points(case: Case, lines: Mapping[str, Line]) -> Iterator[tuple[Any, ...]]:
-    for name, line in lines.items():
-        part = line.setting.seconds / line.setting.parts
-        for seed, run in enumerate(line.runs, 1):
-            for number, value in enumerate(run.returns, 1):
-                yield *case, name, line.setting.step, seed, f"{number * part:g}", f"{value:.2f}"
+def curves(points: Points) -> dict[Case, dict[str, Any]]:
+    """Return (seeds, parts) returns by case and contender."""
+    columns, found = points["columns"], dict[Case, dict[str, Any]]()
+    for line in points["lines"]:
+        case, name = Case(line["learners"], line["output"]), line["contender"]
+        its = (columns["learners"] == case.learners) & (np.abs(columns["output"] - case.output) < 1e-6)
+        its &= columns["contender"] == name
+        seeds = len(np.unique(columns["seed"][its]))
+        found.setdefault(case, {})[name] = columns["return"][its].astype(float).reshape(seeds, -1)
+    return found
+
+
+def show(points: Points) -> Section:
+    """Compare Olaf with each other contender, seed by seed: over all the time, and at the end."""
+    found, rows, verdicts = curves(points), [], {}
+    settings = points["settings"]
+    for line in points["lines"]:
+        case, name = Case(line["learners"], line["output"]), line["contender"]
+        both = [(part(found[case][OLAF]), part(found[case][name])) for part in (_all_the_time, _end)]
+        away: list[Estimate | str] = [estimate(ours - its) for ours, its in both]
+        if name == OLAF:
+            away = ["", ""]
+        else:
+            for when, pair in zip(("over all the time", "at the end"), both, strict=True):
+                text, word = compare(f"{case}: {when} Olaf has more return than {name}", *pair)
+                verdicts[text] = word
+        rows.append([str(case), name, line["rate"], *(str(estimate(its)) for _, its in both), *map(str, away),
+                     f"{line['arrived']:.0%}", f"{line['staleness']:.1f}", f"{line['age']:.1f}"])  # fmt: skip
+    title = (f"CartPole, learners of one model behind one output, {settings['seconds']:g} s of virtual time;"
+             f" {settings['seeds']} seeds")  # fmt: skip
+    tried = Table(f"Rates tried, on {len(settings['rate chosen on seeds'])} other seeds",
+                  ("case", "contender", "rate", "all the time"), points["tried"])  # fmt: skip
+    return Section({"summary": Table(title, _HEADS, rows), "more1": tried}, verdicts)
+
+
+def _all_the_time(table: Any) -> Any:
+    """Return the mean return over the training by seed: the area below the curve."""
+    return table.mean(axis=1)
+
+
+def _end(table: Any) -> Any:
+    """Return the mean return over the last fifth by seed."""
+    return table[:, -(table.shape[1] // 5) :].mean(axis=1)
 
 
 def draw(points: Points, drawing: Drawing) -> None:
-    """The curves of ``points["columns"]``, a panel for each case: means and 95 % intervals."""
-    columns = points["columns"]
-    cases = [
-        Case(int(each[0]), float(each[1]))
-        for each in zip(columns["learners"], columns["output"], strict=True)
-    ]
-    known = list(dict.fromkeys(cases))
-    names = [name for name in dict.fromkeys(columns["contender"].tolist()) if name != CONTROLLED]
-    panels = drawing.subplots(1, len(known), sharey=True, squeeze=False)[0]
-    for axes, case in zip(panels, known, strict=True):
-        here = np.array([each == case for each in cases])
-        for name, colour, style in zip(names, plotting.COLOURS, plotting.LINES, strict=False):
-            its = here & (columns["contender"] == name)
-            along = np.unique(columns["seconds"][its].astype(float))
-            curve = columns["return"][its].astype(float).reshape(-1, len(along))
-            mean = curve.mean(axis=0)
-            half = np.nan_to_num([estimate(column).interval for column in curve.T])
-            axes.plot(along, mean, style, color=colour, label=name)
-            axes.fill_between(along, mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
-        axes.set(xlabel="virtual seconds", title=str(case))
+    """Draw the curves, a panel for each case: means and 95 % intervals."""
+    found, seconds = curves(points), points["settings"]["seconds"]
+    panels = drawing.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (case, by_name) in zip(panels, found.items(), strict=True):
+        for name, table in by_name.items():
+            along = seconds * np.arange(1, table.shape[1] + 1) / table.shape[1]
+            mean, style = table.mean(axis=0), pictures.style_of(name)
+            half = np.nan_to_num([estimate(column).interval for column in table.T])
+            axes.plot(along, mean, label=_LABELS[name], **style)
+            if name != FREE:
+                low, high = mean - half, mean + half
+                axes.fill_between(along, low, high, color=style["color"], alpha=0.13, linewidth=0)
+        axes.set(title=f"{case.learners} learners send {1 / case.output:g} times what the link carries")
+        axes.set_ylabel("mean return")
         axes.grid(alpha=0.3)
-    panels[0].set_ylabel("mean return of an episode")
-    pictures.legend(drawing, panels[0], columns=4)
+    panels[-1].set_xlabel("virtual seconds")
+    pictures.legend(drawing, panels[0], columns=2)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,30 +49,6 @@ class Difference:
     """Mean rounds of the other rule."""
     reward: float
     difference: Estimate
-
-    @property
-    def verdict(self) -> str:
-        """The justified claim: none where the interval holds 0."""
-        return verdict(self.difference)
-
-
-def verdict(difference: Estimate) -> str:
-    """Words for a difference with its interval of 95 %."""
-    if isnan(difference.interval):
-        return "one seed says nothing"
-    if abs(difference.mean) <= difference.interval:
-        return "no difference shown"
-    return "more" if difference.mean > 0 else "less"
-
-
-def shown(verdicts: Mapping[str, str]) -> dict[str, bool]:
-    """Whether each statement that there is more is shown, by the verdict on its difference."""
-    return {statement: word == "more" for statement, word in verdicts.items()}
-
-
-def contradicted(verdicts: Mapping[str, str]) -> list[str]:
-    """Those of which the opposite is shown."""
-    return [statement for statement, word in verdicts.items() if word == "less"]
 
 
 def curves(found: "Mapping[str, Sequence[Run]]", rules: Sequence[Rule], rounds: int, scale: Scale) -> Curves:

@@ -5,23 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ttest_rel
 
-from olafctl import plotting
 from olaflab import pictures
-from olaflab.papers.curves import ends
-from olaflab.papers.figure import Points, Table
-from olaflab.papers.stellaris.compare import (
-    SHARED,
-    Curve,
-    Curves,
-    contradicted,
-    differences,
-    shown,
-    verdict,
-)
+from olaflab.papers.curves import draw_ends
+from olaflab.papers.figure import Points, Section, Table
+from olaflab.papers.stellaris.compare import SHARED, Curve, Curves, differences
 from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS
 from olaflab.papers.stellaris.timeline import Timed
-from olaflab.papers.summary import Summary, estimate
+from olaflab.papers.summary import Summary, estimate, unpack
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -43,11 +35,10 @@ def of_rules(title: str, made: Curves, settings: dict[str, Any]) -> Summary:
     known = STELLARIS in made
     tables = [_table(made, by, about) for by, about in _WAYS.items()] if known else []
     verdicts = {
-        f"{STELLARIS} reaches more reward than {each.other}, by {each.difference}": each.verdict
+        f"{STELLARIS} reaches more reward than {each.other}, by {each.difference}": each.difference.verdict
         for each in (differences(made, STELLARIS, "rounds") if known else ())
     }
-    return Summary(title, settings, HEADS, rows, shown(verdicts), _COLUMNS, _points(made),
-                  tables, contradicted(verdicts))  # fmt: skip
+    return Summary(title, settings, HEADS, rows, verdicts, _COLUMNS, _points(made), tables)
 
 
 def of_settings(made: Curves, settings: dict[str, Any]) -> Summary:
@@ -59,17 +50,16 @@ def of_settings(made: Curves, settings: dict[str, Any]) -> Summary:
         pairs = [(curve, base[curve.run.seed]) for curve in curves if curve.run.seed in base]
         away = estimate(np.array([base.run.reward() - own.run.reward() for own, base in pairs]))
         reward = estimate(np.array([curve.run.reward() for curve in curves]))
-        word = "" if name == STELLARIS else verdict(away)
+        word = "" if name == STELLARIS else away.word
         rows.append(
             (name, reward, away if word else "", word, _mean(curves, lambda t: sum(t.steps)),
              _mean(curves, lambda t: t.ends[-1]), _mean(curves, lambda t: t.report.invoked))
         )  # fmt: skip
         if word:
-            statements[f"the paper's setting reaches more reward than {name}, by {away}"] = word
+            statements[f"the paper's setting reaches more reward than {name}, by {away}"] = away.verdict
     heads = ("setting", "reward", "the paper's minus it", "it is", "steps", "seconds", "$ invoked")
     title = "Figure 13: d, v and ρ; means ± 95 %"
-    return Summary(title, settings, heads, rows, shown(statements), _COLUMNS,
-                  _points(made), (), contradicted(statements))  # fmt: skip
+    return Summary(title, settings, heads, rows, statements, _COLUMNS, _points(made))
 
 
 def _points(made: Curves) -> list[Sequence[Any]]:
@@ -100,7 +90,7 @@ def _mean(curves: Sequence[Curve], of: Callable[[Timed], float]) -> float:
 def _table(made: Curves, by: str, about: str) -> Table:
     rows = [
         [each.other, f"{each.rounds:.1f}", f"{each.others:.1f}", f"{each.reward:.1f}", str(each.difference),
-         each.verdict]
+         each.difference.word]
         for each in differences(made, STELLARIS, by)
     ]  # fmt: skip
     heads = (
@@ -114,36 +104,58 @@ def _table(made: Curves, by: str, about: str) -> Table:
     return Table(f"After {about}", heads, rows)
 
 
+def corrected(points: Points) -> Section:
+    """Return the packed section with the p of each difference from Stellaris, corrected after Holm.
+
+    A final reward is the mean of the last three rounds, and differences are taken seed by seed.
+    """
+    found, columns = unpack(points), points["columns"]
+    names = [name for name in dict.fromkeys(columns["rule"].tolist()) if name not in SHARED.values()]
+    ends = {name: _by_seed(columns, name, "reward")[:, -3:].mean(axis=1) for name in names}
+    ours = ends.pop(STELLARIS)
+    each = {name: float(ttest_rel(ours, other).pvalue) for name, other in ends.items()}
+    least, rows = 0.0, []
+    for number, (name, p) in enumerate(sorted(each.items(), key=lambda pair: pair[1])):
+        least = max(least, min(1.0, (len(each) - number) * p))
+        rows.append([name, str(estimate(ours - ends[name])), f"{p:.3f}", f"{least:.3f}"])
+    title = f"p of {len(each)} differences from {STELLARIS} (paired t-test), and after Holm's correction"
+    holm = Table(title, ("against", f"{STELLARIS} minus it", "p", "after Holm"), rows)
+    return Section({**found.tables, "holm": holm}, found.verdicts)
+
+
 def draw(points: Points, drawing: "Drawing") -> None:
-    """Rewards by round, and by virtual time."""
-    left, right = drawing.subplots(1, 2, sharey=True)
+    """Draw rewards by round, and by virtual time."""
+    by_round, by_time = drawing.subplots(2, 1, sharey=True)
     columns = points["columns"]
-    for number, rule in enumerate(dict.fromkeys(columns["rule"].tolist())):
-        colour, line = plotting.COLOURS[number % 7], plotting.LINES[number % 4]
+    names = list(dict.fromkeys(columns["rule"].tolist()))
+    looks = pictures.styles(names)
+    for rule in names:
         rewards, ends = (_by_seed(columns, rule, name) for name in ("reward", "seconds"))
         mean, rounds = rewards.mean(0), np.arange(1, rewards.shape[1] + 1)
-        right.plot(ends.mean(0), mean, line, color=colour, label=rule)
+        by_time.plot(ends.mean(0), mean, label=rule, **looks[rule])
         if rule in SHARED.values():
             continue
-        left.plot(rounds, mean, line, color=colour, label=rule)
+        by_round.plot(rounds, mean, label=rule, **looks[rule])
         if rule in (STELLARIS, EQUAL, PPO) and len(rewards) > 1:
             half = [estimate(column).interval for column in rewards.T]
-            left.fill_between(rounds, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
-    left.set(xlabel="round", ylabel="mean return")
-    right.set(xlabel="virtual seconds")
-    for axes in (left, right):
+            colour = looks[rule]["color"]
+            by_round.fill_between(rounds, mean - half, mean + half, color=colour, alpha=0.13, lw=0)
+    by_round.set(xlabel="round")
+    by_time.set(xlabel="virtual seconds")
+    for axes in (by_round, by_time):
+        axes.set_ylabel("mean return")
         axes.grid(alpha=0.3)
-    pictures.legend(drawing, right)
+    pictures.legend(drawing, by_time, columns=2)
 
 
 def draw_settings(points: Points, drawing: "Drawing") -> None:
-    """Each setting's reward beside the paper's choice."""
+    """Draw each setting's reward beside the paper's choice."""
     columns, ours = points["columns"], "the paper's"
     found = {
         name.replace(STELLARIS, ours): _by_seed(columns, name, "reward")[:, -3:].mean(1)
         for name in dict.fromkeys(columns["rule"].tolist())
     }
-    ends(drawing, found, ours, "mean return of the last three rounds, 95 %")
+    draw_ends(drawing, found, ours, "mean return of the last three rounds, 95 %")
 
 
 def _by_seed(columns: dict[str, Any], rule: str, name: str) -> NDArray[np.float64]:

@@ -3,8 +3,9 @@ against those that follow the network."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from operator import attrgetter
@@ -13,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from olafctl import plotting
-from olafctl.targets.interface import Progress, Running
-from olafctl.testbed.model import Testbed
+from olafctl.targets.interface import Progress
 from olaflab import pictures
+from olaflab.papers import congested
+from olaflab.papers.congested import SYSTEMS, Deployed, Run, Setting
 from olaflab.papers.figure import Points, Table
 from olaflab.papers.runs import Runs
-from olaflab.papers.stellaris import congested
-from olaflab.papers.stellaris.congested import SYSTEMS, Run, Setting, System
-from olaflab.papers.summary import Summary, estimate
-from olaftest.deployment import deployed
+from olaflab.papers.summary import Summary, compare, estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -83,25 +81,6 @@ def _run(wanted: dict[Setting, int], runs: Runs[Run], progress: Progress) -> Fou
     return found
 
 
-class Deployed:
-    """An engine that is deployed when a training needs it."""
-
-    def __init__(self, bed: Testbed, progress: Progress) -> None:
-        self._bed, self._progress = bed, progress
-        self._running: Running | None = None
-        self._open = ExitStack()
-
-    def train(self, system: System, setting: Setting, seed: int) -> Run:
-        """As :func:`congested.train`. Raises OlafError."""
-        if self._running is None:
-            self._running = self._open.enter_context(deployed(self._bed, self._progress))
-        return congested.train(self._running, self._bed, system, setting, seed)
-
-    def close(self) -> None:
-        """Stop it."""
-        self._open.close()
-
-
 def _name(setting: Setting) -> str:
     system = list(SYSTEMS).index(setting.system)
     number = f"auto{setting.learners}" if setting.auto else f"{setting.learners}"
@@ -144,12 +123,13 @@ def _two(found: Found, both: Sequence[Setting], system: str) -> tuple[str, list[
     return system, fixed[:many], auto[:many]
 
 
-def _statements(system: str, fixed: list[Run], auto: list[Run]) -> Iterator[tuple[str, bool]]:
-    seconds = estimate(_column(auto, lambda run: run.busy) - _column(fixed, lambda run: run.busy))
-    yield f"{system}: auto takes fewer learner-seconds", seconds.mean + seconds.interval < 0
-    for what, of in (("at the end", lambda run: run.final), ("over all of the time", lambda run: run.mean)):
-        gain = estimate(_column(auto, of) - _column(fixed, of))
-        yield f"{system}: auto's return {what} is no worse", gain.mean + gain.interval >= 0
+def _statements(system: str, fixed: list[Run], auto: list[Run]) -> Iterator[tuple[str, str]]:
+    for what, of in (
+        ("takes fewer learner-seconds", lambda run: run.busy),
+        ("has less return at the end", lambda run: run.final),
+        ("has less return over all of the time", lambda run: run.mean),
+    ):
+        yield compare(f"{system}: auto {what}", _column(fixed, of), _column(auto, of))
 
 
 def _compared(found: Found, both: Sequence[Setting]) -> Table:
@@ -180,24 +160,21 @@ def _points(found: Found) -> Iterator[tuple[Any, ...]]:
 
 
 def draw(points: Points, drawing: Drawing) -> None:
-    """Each system's return over the output's rate, a panel for each number of learners."""
+    """Draw each system's return over the output's rate, a panel for each number of learners."""
     rows = points["rows"]
     numbers = list(dict.fromkeys(row[0] for row in rows))
-    panels = drawing.subplots(1, len(numbers), sharey=True, squeeze=False)[0]
+    panels = drawing.subplots(len(numbers), 1, sharex=True, squeeze=False)[:, 0]
+    looks = pictures.styles(SYSTEMS, re.compile("engine"))
     for axes, number in zip(panels, numbers, strict=True):
         for place, system in enumerate(SYSTEMS):
             ends = [row[4] for row in rows if (row[0], row[2]) == (number, system)]
+            along = np.arange(len(OUTPUTS)) + 0.08 * (place - 1.5)
+            half = [np.nan_to_num(end["interval"]) for end in ends]
             axes.errorbar(
-                np.arange(len(OUTPUTS)) + 0.08 * (place - 1.5),
-                [end["mean"] for end in ends],
-                [np.nan_to_num(end["interval"]) for end in ends],
-                color=plotting.COLOURS[place],
-                linestyle=plotting.LINES[place],
-                capsize=3,
-                label=system,
+                along, [end["mean"] for end in ends], half, capsize=3, label=system, **looks[system]
             )
-        axes.set(title=f"{number} learners", xlabel="output, of the load")
+        axes.set(title=f"{number} learners", ylabel="mean return over\nall of the time")
         axes.set_xticks(range(len(OUTPUTS)), [f"{output:.0%}" for output in OUTPUTS])
         axes.grid(alpha=0.3)
-    panels[0].set_ylabel("mean return over all of the time")
-    pictures.legend(drawing, panels[0], columns=4)
+    panels[-1].set_xlabel("output, of the load")
+    pictures.legend(drawing, panels[0], columns=2)

@@ -10,8 +10,8 @@ import numpy as np
 from olaf.elastic import Ledger
 from olaf.policies import Update
 
-from olafctl import plotting
-from olaflab.papers.figure import Points
+from olaflab import pictures
+from olaflab.papers.figure import Points, decide
 from olaflab.papers.stellaris.rules import RATE, Scale, stellaris
 from olaflab.papers.summary import Summary
 
@@ -89,14 +89,14 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
 
     heads = ("what", "ms a round", "share")
     title = f"Figure 14: processor time of a round on {environment}, {learners} learners"
-    return Summary(title, settings, heads, lines, holds, heads, lines)
+    return Summary(title, settings, heads, lines, decide(holds), heads, lines)
 
 
 def draw(points: Points, drawing: "Drawing") -> None:
     """Each part's share of a round."""
     axes = drawing.subplots(1, 1)
     names = [row[0] for row in points["rows"]]
-    colours = [plotting.COLOURS[0 if name in WORK else 1] for name in names]
+    colours = [pictures.GREYS[0] if name in WORK else pictures.SUBJECT for name in names]
     axes.barh(names, [float(row[2].rstrip("%")) / 100 for row in points["rows"]], color=colours)
     axes.axvline(0.05, color="grey", lw=0.8)
     axes.invert_yaxis()

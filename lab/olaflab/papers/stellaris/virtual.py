@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from olafctl import plotting
 from olaflab import pictures
-from olaflab.papers.figure import Points, Table
-from olaflab.papers.stellaris.compare import SHARED, contradicted, shared, shown, verdict
+from olaflab.papers.figure import Points, Table, decide
+from olaflab.papers.stellaris.compare import SHARED, shared
 from olaflab.papers.stellaris.rules import PPO, STELLARIS, Rule, Scale, rules
 from olaflab.papers.stellaris.timeline import COLD, Timed, timed
 from olaflab.papers.summary import Summary, estimate
@@ -27,6 +26,7 @@ WHOLE = Scale(actors=128, steps=1024)
 """Stellaris §II-C: 128 actors × 1024 steps, a gradient of a quarter of the rows."""
 LEARNERS, ACTORS = (2, 4, 6, 8), (8, 16, 24, 32)
 """Numbers of learners and actors in figure 3."""
+_MONEY = (pictures.SUBJECT, pictures.GREYS[1])
 _SERVERFUL = SHARED["synchronous"]
 ENVIRONMENTS = ("Hopper-v5", "Walker2d-v5", "Humanoid-v5")
 
@@ -85,7 +85,7 @@ def switches(rounds: int, seeds: int) -> Summary:
     settings = {"rounds": rounds, "seeds": seeds, "actors": 128, "steps": 1024, "learners": 4}
 
     return Summary("Figure 2: each of async and serverless switched off; time and cost",
-                  settings, heads, lines, holds, heads, lines, (), _false(holds))  # fmt: skip
+                   settings, heads, lines, decide(holds), heads, lines)  # fmt: skip
 
 
 def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> Summary:
@@ -135,8 +135,8 @@ def staleness(rounds: int, seeds: int, moves: "Mapping[str, Sequence[Run]]") -> 
     settings = {"rounds": rounds, "seeds": seeds, "steps": 256, "seeds of 3c": len(moves["synchronous"])}
 
     return Summary("Figure 3a: learning time of a round and use of learners, pure async",
-        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**holds, **shown(moved)},
-        ("figure", "what", "of", "value"), points, (spread, far), _false(holds) + contradicted(moved),
+        settings, ("learners", *(f"{actors} actors" for actors in ACTORS)), rows, {**decide(holds), **moved},
+        ("figure", "what", "of", "value"), points, (spread, far),
     )  # fmt: skip
 
 
@@ -166,36 +166,38 @@ def money(learners: int, rounds: int, seeds: int) -> Summary:
     settings = {"learners": learners, "rounds": rounds, "seeds": seeds, "actors": Scale.actors}
 
     title = f"Figure 8: $ of a training (async, SSP, SoftSync: as Stellaris); shares of {_SERVERFUL}"
-    return Summary(title, settings, heads, rows, holds, heads, rows, (), _false(holds))
+    return Summary(title, settings, heads, rows, decide(holds), heads, rows)
 
 
 def draw_switches(points: Points, drawing: "Drawing") -> None:
-    """Figure 2: what each way costs."""
+    """Draw figure 2: the cost of each way."""
     axes = drawing.subplots(1, 1)
     rows = points["rows"]
-    names = [f"{learners}\n{paid}" for learners, paid, *_ in rows]
-    axes.bar(names, [row[3] for row in rows], color=[plotting.COLOURS[n // 3] for n in range(len(rows))])
-    axes.set(ylabel="$ of learners and actors")
-    axes.tick_params(axis="x", labelsize=7)
+    names = [f"{learners}, {paid}" for learners, paid, *_ in rows]
+    colours = [pictures.SUBJECT if learners == "async" else pictures.GREYS[0] for learners, *_ in rows]
+    axes.barh(names, [row[3] for row in rows], color=colours)
+    axes.invert_yaxis()
+    axes.set(xlabel="$ of learners and actors")
 
 
 def draw_staleness(points: Points, drawing: "Drawing") -> None:
-    """Figure 3: learning time, staleness, and how far policies move."""
-    left, middle, right = drawing.subplots(1, 3)
-    for axes, part in ((left, "3a seconds"), (middle, "3b")):
-        for number, (name, along, values) in enumerate(_part(points, part)):
+    """Draw figure 3: learning time, staleness, and how far policies move."""
+    panels = drawing.subplots(3, 1)
+    for axes, part in zip(panels, ("3a seconds", "3b", "3c"), strict=True):
+        found = list(_part(points, part))
+        looks = pictures.styles(name for name, _, _ in found)
+        for number, (name, along, values) in enumerate(found):
+            if part == "3c":
+                colour = looks[name]["color"]
+                axes.plot([number] * len(values), values, "o", color=colour, label=name)
+                continue
             shares = values / values.sum() if part == "3b" else values
-            label = f"{name} learners" if part == "3a seconds" else name
-            line = plotting.LINES[number % 4]
-            axes.plot(along, shares, line, color=plotting.COLOURS[number], label=label)
-    for number, (name, _, values) in enumerate(_part(points, "3c")):
-        right.plot([number] * len(values), values, "o", color=plotting.COLOURS[number], label=name)
-    left.set(xlabel="actors", ylabel="virtual seconds of learning a round", title="(a)")
-    middle.set(xlabel="staleness, versions", ylabel="share of gradients", title="(b)", xlim=(0, 40))
-    right.set(xticks=[], ylabel="KL from the policy before, a seed each", title="(c)", yscale="log")
-    for axes in (left, middle, right):
+            axes.plot(along, shares, label=name if part == "3b" else f"{name} learners", **looks[name])
         axes.legend(fontsize=7)
         axes.grid(alpha=0.3)
+    panels[0].set(xlabel="actors", ylabel="virtual seconds of\nlearning a round", title="(a)")
+    panels[1].set(xlabel="staleness, versions", ylabel="share of gradients", title="(b)", xlim=(0, 40))
+    panels[2].set(xticks=[], ylabel="KL from the policy before,\na seed each", title="(c)", yscale="log")
 
 
 def _part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
@@ -208,21 +210,18 @@ def _part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def draw_money(points: Points, drawing: "Drawing") -> None:
-    """Figure 8: three costs of each rule and environment."""
-    for axes, environment in zip(drawing.subplots(1, 3, sharey=True), ENVIRONMENTS, strict=True):
+    """Draw figure 8: three costs of each rule and environment."""
+    panels = drawing.subplots(len(ENVIRONMENTS), 1, sharex=True)
+    for axes, environment in zip(panels, ENVIRONMENTS, strict=True):
         mine = [row for row in points["rows"] if row[0] == environment]
-        for number, kind in enumerate(("reserved", "invoked", "with cold and keep-alive")):
+        kinds = ("reserved", "invoked", "with cold and keep-alive")
+        for number, (kind, colour) in enumerate(zip(kinds, (pictures.GREYS[2], *_MONEY), strict=True)):
             places = np.arange(len(mine)) + (number - 1) * 0.27
-            costs = [row[3 + number] for row in mine]
-            axes.barh(places, costs, 0.27, label=kind, color=plotting.COLOURS[number])
+            axes.barh(places, [row[3 + number] for row in mine], 0.27, label=kind, color=colour)
         axes.set_yticks(range(len(mine)), [row[1] for row in mine], fontsize=8)
-        axes.set(xlabel="$ of learners and actors", title=environment)
-    pictures.legend(drawing, axes)
-
-
-def _false(holds: Mapping[str, bool]) -> list[str]:
-    """What is computed alike in every run needs no interval: it holds or is contradicted."""
-    return [statement for statement, met in holds.items() if not met]
+        axes.set(title=environment)
+    panels[-1].set_xlabel("$ of learners and actors")
+    pictures.legend(drawing, panels[0])
 
 
 def _all(learners: int, rounds: int, seeds: int, scale: Scale) -> Iterator[tuple[str, list[Timed]]]:
@@ -245,11 +244,11 @@ def _moved(moves: "Mapping[str, Sequence[Run]]") -> tuple[Table, dict[str, str]]
     for name, each in means.items():
         away = estimate(1e3 * (each - still[: len(each)]))
         rows.append(
-            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({verdict(away)})"]
+            [name, str(estimate(1e3 * each)), "" if name == "synchronous" else f"{away} ({away.word})"]
         )
         if name.startswith("async"):
             statement = f"{name}: policies move further in a round than synchronous ones, by {away} · 10⁻³"
-            verdicts[statement] = verdict(away)
+            verdicts[statement] = away.verdict
     title = "(c) KL of each round's policy from the one before, in 10⁻³"
     return Table(title, ("", "KL", "minus synchronous"), rows), verdicts
 

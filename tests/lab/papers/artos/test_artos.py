@@ -22,6 +22,7 @@ from olaflab.papers.artos.readings import READINGS
 from olaflab.papers.artos.readings import lines as readings
 from olaflab.papers.artos.tables import INPUT, NOISE, SEEDS, T6, Line, lines
 from olaflab.papers.figure import Effort
+from olaflab.papers.store import Committed
 from olaflab.papers.summary import pack
 
 LINES = {(line.where, line.what): line for line in lines()}
@@ -212,7 +213,7 @@ def test_breakout_is_learnt_in_both_orders_and_becomes_a_figure(tmp_path: Path) 
     assert figure12.train(effort) == first and len(messages) == 4  # kept, and read back as they were
     assert [row[-1] for row in first.rows] == [0, 0, 1]  # versions that the played weights are behind
     assert float(first.rows[2][1]) < float(first.rows[0][1])
-    drawing, draw = plotting.new_figure(8, 4), shelf.figures("artos")["fig12"].draw
+    drawing, draw = plotting.new_figure(8, 4), shelf.load_figures("artos")["fig12"].draw
     assert draw is not None
     draw(pack(first), drawing)
     assert drawing.axes[0].has_data()
@@ -223,7 +224,7 @@ def test_committed_curves_of_breakout_begin_as_their_seeds_do() -> None:
         pytest.importorskip(module, reason="the extras [train] and [atari] are not installed")
     from olaflab.papers.artos.breakout import ProximalPolicy
 
-    points = shelf.Kept(paths.sources() / "docs" / "papers", "artos").points()["fig12"]["columns"]
+    points = Committed(paths.sources() / "docs" / "papers", "artos").points()["fig12"]["columns"]
     its = (points["curve"] == figure12.APART) & (points["seed"].astype(int) == 3)
     algorithm = ProximalPolicy(2, figure12.UPDATES)
     run(algorithm, 3, 1.0, 1.0, 0.0, 0, beside=False)

@@ -10,11 +10,11 @@ pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)
 
 from olafctl import paths, plotting
 from olaflab.model.iterations import Approach, Course, Software
-from olaflab.papers import shelf
 from olaflab.papers.figure import Effort
 from olaflab.papers.iswitch import asynchronous, costs, curves, hosts, learning, predicted, scale, synchronous
 from olaflab.papers.iswitch.costs import Costs, Variant
 from olaflab.papers.iswitch.published import WORKLOADS, Switch, Workload
+from olaflab.papers.store import Committed
 from olaflab.training.cartpole import ActorCritic, DeepQ
 from olaflab.training.staled.train import Task, train
 
@@ -174,7 +174,7 @@ def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch
 
 
 def test_committed_curves_repeat_from_their_seeds() -> None:
-    kept = shelf.Kept(paths.sources() / "docs" / "papers", "iswitch").points()["learning"]
+    kept = Committed(paths.sources() / "docs" / "papers", "iswitch").points()["learning"]
     known = kept["learnt"]["learners"]["A2C"]["ways"]["synchronous"]["curves"]
     task = replace(learning.TASKS["A2C"], gradients=1200)
     for seed in range(2):

@@ -137,5 +137,5 @@ def test_a_ways_difference_is_taken_seed_by_seed() -> None:
     ]
     lines = {line[0]: line for line in summary(made)}
     assert set(lines) == {"uniform", "PER", "uniform, 48 rows"} < set(WAYS)
-    assert lines["PER"][4:] == ("2.0 ± 0.0", "within")
-    assert lines["uniform, 48 rows"][4:] == ("-90.0 ± 0.0", "below")
+    assert lines["PER"][4:] == ("2.0 ± 0.0", "more")
+    assert lines["uniform, 48 rows"][4:] == ("-90.0 ± 0.0", "less")

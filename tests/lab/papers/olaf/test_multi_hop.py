@@ -10,14 +10,14 @@ import pytest
 pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)")
 
 from olaflab.papers.figure import Points
-from olaflab.papers.olaf import fig10, sweep, table2, table3
+from olaflab.papers.olaf import multi_hop, table2
 from olaflab.papers.olaf.multi_hop import APART, MS, SAME, SECOND, Queue, Setup, measure
-from olaflab.papers.statistics import Figures
+from olaflab.papers.spreads import Spreads
 
 SHORT = 20 * SECOND
 
 
-def figures(queue: Queue, periods: tuple[int, int], **changes: Any) -> Figures:
+def figures(queue: Queue, periods: tuple[int, int], **changes: Any) -> Spreads:
     return measure(replace(Setup(queue, periods), **changes), range(3), SHORT)
 
 
@@ -33,9 +33,9 @@ def test_fifo_loses_most_updates_and_olaf_few_of_far_fresher_workers(periods: tu
 
 def test_a_bottleneck_at_sw1_makes_s1_older_and_leaves_s2_alone() -> None:
     found = [figures(Queue.OLAF_TC, SAME, x1=alpha * 0.7e6, x3=1.4e6).values for alpha in (0.1, 0.4, 1.0)]
-    assert fig10.falls([values["age_s1"][0] for values in found])
+    assert table2.falls([values["age_s1"][0] for values in found])
     assert found[0]["age_s1"][0] > 4 * found[2]["age_s1"][0]
-    assert fig10.flat([values["age_s2"][0] for values in found])
+    assert table2.is_flat([values["age_s2"][0] for values in found])
 
 
 def test_senders_in_step_starve_whole_clusters_under_fifo_alone() -> None:
@@ -63,24 +63,24 @@ def test_of_fifty_updates_at_once_fifo_takes_five_and_the_one_that_it_sends(rate
 
 
 def small(periods: tuple[int, int], controls: bool, monkeypatch: pytest.MonkeyPatch) -> Points:
-    def points() -> Iterator[sweep.Point]:
-        yield sweep.Point("edge", "0.7 Mb/s, jitter 10%", {})
-        yield sweep.Point("edge", "2 Mb/s, jitter 100%", {"x1": 2e6, "x2": 2e6, "jitter": 1.0})
-        yield sweep.Point("delay", "1 ms", {"delay": MS})
-        yield sweep.Point("behind", "100 frames", {"behind": 100})
-        yield sweep.Point("together", "1 Mb/s", {"x1": 1e6, "x2": 1e6, "jitter": 0.01, "together": True})
+    def points() -> Iterator[multi_hop.Point]:
+        yield multi_hop.Point("edge", "0.7 Mb/s, jitter 10%", {})
+        yield multi_hop.Point("edge", "2 Mb/s, jitter 100%", {"x1": 2e6, "x2": 2e6, "jitter": 1.0})
+        yield multi_hop.Point("delay", "1 ms", {"delay": MS})
+        yield multi_hop.Point("behind", "100 frames", {"behind": 100})
+        yield multi_hop.Point("together", "1 Mb/s", {"x1": 1e6, "x2": 1e6, "jitter": 0.01, "together": True})
 
-    monkeypatch.setattr(sweep, "points", points)
+    monkeypatch.setattr(multi_hop, "sweep_points", points)
     monkeypatch.setattr(
-        sweep, "control_points", lambda: iter([sweep.Point("control", "c", {"ack_bytes": 1000})])
+        multi_hop, "control_points", lambda: iter([multi_hop.Point("control", "c", {"ack_bytes": 1000})])
     )
-    data = sweep.measured(periods, 1, controls, lambda step: None)
+    data = multi_hop.measure_sweeps(periods, 1, controls, lambda step: None)
     kept: Points = json.loads(json.dumps(data))
     return kept
 
 
 def test_table_2_shows_the_papers_figures_next_to_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = table2.section(small(SAME, False, monkeypatch)).tables
+    tables = table2.show_table(table2.TABLE_2, SAME, False, small(SAME, False, monkeypatch)).tables
     fifo, deep, olaf, _ = tables["comparison"].rows
     assert fifo[:4] == ["FIFO", "88", "87.5", "1714"]
     assert deep[0].startswith("FIFO, 100 frames behind") and olaf[:2] == ["Olaf", "4.5"]
@@ -91,20 +91,20 @@ def test_table_2_shows_the_papers_figures_next_to_ours(monkeypatch: pytest.Monke
     assert statements["Olaf loses at most 6 %"] == ["1 of 2", "1 of 1", "1 of 1", "2 Mb/s: 100 %"]
 
 
-def test_table_3_counts_the_runs_that_transmission_control_makes_fairer(
+def test_table_3_judges_whether_transmission_control_is_fairer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    section = table3.section(small(APART, True, monkeypatch))
+    section = table2.show_table(table2.TABLE_3, APART, True, small(APART, True, monkeypatch))
     (fairer,) = section.verdicts
-    assert fairer.startswith("Olaf_TC is fairer than Olaf in ") and fairer.endswith(" of 1 pairs of runs")
+    assert fairer.startswith("Olaf_TC is fairer than Olaf, by ") and fairer.endswith(" in 1 pairs of runs")
+    assert section.verdicts[fairer] == "not shown", "one run has no interval"
+    titles = {name: table.title for name, table in section.tables.items()}
+    assert titles["delay"].startswith("Delay of every link") and "SW3" in titles["core"]
+    assert titles["edge"].startswith("Rate of SW1 and SW2") and titles["control"].startswith("What trans")
     assert [row[0] for row in section.tables["control"].rows] == ["c"]
     assert section.tables["comparison"].rows[3][1] == "4.7"
 
 
 def test_what_falls_and_what_is_flat() -> None:
-    assert fig10.falls([100.0, 101.0, 50.0]) and not fig10.falls([100.0, 103.0])
-    assert fig10.flat([100.0, 109.0]) and not fig10.flat([100.0, 111.0])
-
-
-def test_what_was_measured_elsewhere_can_be_run_by_another_simulator() -> None:
-    assert [name for name, _ in table2.scenarios(1)] == ["Olaf", "FIFO"]
+    assert table2.falls([100.0, 101.0, 50.0]) and not table2.falls([100.0, 103.0])
+    assert table2.is_flat([100.0, 109.0]) and not table2.is_flat([100.0, 111.0])

@@ -10,10 +10,10 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 from olaf.policies import Asynchronous
 
 from olafctl.wire.modes import Mode
+from olaflab.papers import congested
+from olaflab.papers.congested import Pacing, Run, Setting, System
+from olaflab.papers.figure import Effort, Points
 from olaflab.papers.olaf import terms
-from olaflab.papers.stellaris import congested
-from olaflab.papers.stellaris.congested import Pacing, Run, Setting, System
-from olaflab.papers.summary import Summary
 from tests.lab.training.cosim.conftest import Lab, deployed
 from tests.targets.conftest import quietly, why_not
 
@@ -41,33 +41,28 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLAF_STATE", str(tmp_path / "state"))
 
 
-def compared(folder: Path) -> Summary:
-    return terms.equal_terms(0.3, 1, folder, quietly, [CASE], "twin")
+def compared(folder: Path) -> Points:
+    return terms.run(Effort(quietly, 1, folder=folder), (CASE,), 0.3, "twin")
 
 
 @pytest.mark.usefixtures("state")
 def test_the_comparison_repeats_from_its_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, again = compared(tmp_path / "a"), compared(tmp_path / "b")
-    assert [str(row) for row in first.rows] == [str(row) for row in again.rows]
-    assert list(first.points) == list(again.points)
+    assert first["lines"] == again["lines"]
+    assert first["columns"]["return"].tolist() == again["columns"]["return"].tolist()
 
     def untrained(*_: object) -> Run:
         raise AssertionError("a finished run was made again")
 
     monkeypatch.setattr(congested, "train", untrained)
-    assert list(compared(tmp_path / "a").points) == list(first.points)
-
-
-@pytest.mark.usefixtures("state")
-def test_every_contender_has_its_curve_and_its_rate(tmp_path: Path) -> None:
-    found = compared(tmp_path)
-    names = [row[1] for row in found.rows]
-    assert names[0] == "FIFO" and terms.OLAF in names and terms.CONTROLLED in names and len(names) == 5
-    assert {point[2] for point in found.points} == set(names)
-    assert {row[2] for row in found.rows} <= {"× 1", "× 2"}
-    assert {row[1] for row in found.tables[0].rows} == {"FIFO", "FIFO, workers add up", "Olaf"}
-    ours, controlled = ([p[3:] for p in found.points if p[2] == n] for n in (terms.OLAF, terms.CONTROLLED))
-    assert ours == controlled  # one cluster never has more active indices than slots: P_s is 1
+    assert compared(tmp_path / "a")["lines"] == first["lines"]
+    section = terms.show(first)
+    names = [row[1] for row in section.tables["summary"].rows]
+    assert names == ["FIFO", "FIFO, best rate", "FIFO, workers add up, best rate", terms.OLAF, terms.FREE]
+    assert {row[2] for row in section.tables["summary"].rows} <= {"× 1", "× 2"}
+    assert {row[1] for row in section.tables["more1"].rows} == {each.name for each in terms.SYSTEMS}
+    arrived = {line["contender"]: line["arrived"] for line in first["lines"]}
+    assert arrived[terms.FREE] == 1 > arrived["FIFO"]
 
 
 @pytest.fixture(scope="module")

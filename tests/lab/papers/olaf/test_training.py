@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +17,9 @@ from olafctl.targets import testbeds
 from olafctl.wire.modes import Mode
 from olaflab.papers.figure import Table
 from olaflab.papers.olaf import delivery, speedup
-from olaflab.papers.summary import Summary, estimate, pack, section
+from olaflab.papers.summary import Summary, estimate, pack, unpack
 from olaflab.training.replay import trace as traces
 from tests.targets.conftest import quietly, why_not
-
-if TYPE_CHECKING:
-    pass
 
 # The geometry of the laptop testbed: one build for both.
 NINE = """
@@ -87,17 +84,17 @@ def test_a_summary_packs_into_points_and_its_section_comes_from_them() -> None:
         settings={"seeds": 2},
         heads=("queue", "reward"),
         rows=[("FIFO", estimate(np.array([1.0, 3.0])))],
-        holds={"more is more": True, "less is more": False},
+        verdicts={"more is more": "holds", "less is more": "not shown"},
         columns=("queue", "seed"),
         points=[("FIFO", 1), ("FIFO", 2)],
         tables=[Table("more", ("a", "b"), [("1", "2")])],
     )
     points = pack(found)
     assert points["columns"]["seed"].tolist() == [1, 2]
-    shown = section(points)
+    shown = unpack(points)
     assert [table.title for table in shown.tables.values()] == ["nothing; 2 seeds", "more"]
     assert shown.tables["summary"].rows == [["FIFO", "2.0 ± 12.7"]]
-    assert shown.verdicts == {"more is more": "holds", "less is more": "does not hold"}
+    assert shown.verdicts == {"more is more": "holds", "less is more": "not shown"}
 
 
 def test_a_run_is_made_once_unless_its_settings_change(tmp_path: Path) -> None:
@@ -138,7 +135,7 @@ def test_figure_8_trains_every_queue_once_a_seed(tmp_path: Path, monkeypatch: py
             return Run(rewards.tolist(), [1.0] * plan.updates, 60, 30, 60, 0, 0, 0, 0.1)
 
     monkeypatch.setattr(congestion, "lab", lambda *_: nullcontext(Twin()))
-    found = [congestion.figure8(20, 2, tmp_path, quietly) for _ in range(2)]
+    found = [congestion.compare_outputs(20, 2, tmp_path, quietly) for _ in range(2)]
     assert len(queues) == 2 * len(congestion.OUTPUTS) and found[0] == found[1]
     assert all(control is (queue.mode is Mode.OLAF) for queue, control in queues)
     assert [row[0] for row in found[0].rows] == list(congestion.OUTPUTS)

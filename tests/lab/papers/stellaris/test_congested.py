@@ -10,8 +10,9 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olafctl.targets.interface import Running
 from olafctl.testbed.model import Testbed
-from olaflab.papers.stellaris import congested, outputs
-from olaflab.papers.stellaris.congested import PRICE, SYSTEMS, Run, Setting, System
+from olaflab.papers import congested
+from olaflab.papers.congested import PRICE, SYSTEMS, Run, Setting, System
+from olaflab.papers.stellaris import outputs
 from tests.lab.training.cosim.conftest import Lab, deployed
 from tests.targets.conftest import quietly, why_not
 

@@ -10,13 +10,13 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 pytest.importorskip("gymnasium", reason="the extra [train] is not installed")
 
 from olafctl import paths, plotting
-from olaflab.papers import shelf
 from olaflab.papers.stellaris import learning, parts
 from olaflab.papers.stellaris.compare import Curve, Curves, differences
 from olaflab.papers.stellaris.figures import figures
 from olaflab.papers.stellaris.learning import Run, run
 from olaflab.papers.stellaris.rules import EQUAL, IMPACT, PPO, STELLARIS, Rule, Scale, impact, rules
 from olaflab.papers.stellaris.timeline import timed
+from olaflab.papers.store import Committed
 from olaflab.papers.summary import pack
 
 SMALL = Scale(actors=2, steps=210, epochs=3)
@@ -50,7 +50,7 @@ def test_a_seed_gives_the_same_run_with_or_without_moves() -> None:
 
 
 def test_a_committed_training_begins_as_its_seed_does() -> None:
-    points = shelf.Kept(paths.sources() / "docs" / "papers", "stellaris").points()["fig11"]["columns"]
+    points = Committed(paths.sources() / "docs" / "papers", "stellaris").points()["fig11"]["columns"]
     its = (points["rule"] == PPO) & (points["seed"] == 1) & (points["round"] <= 2)
     rule = {each.name: each for each in rules(8, 2, Scale())}[PPO]
     found = run(rule, 1, 2, "Hopper-v5", Scale())
@@ -111,7 +111,8 @@ def test_policies_of_more_learners_and_settings_become_figures(
         assert draw is not None
         draw(points, drawing)
         assert drawing.axes[0].has_data()
-    assert "one seed says nothing" in str(sections["fig3"].tables)
+    assert "not shown" in str(sections["fig3"].tables), "one seed shows nothing"
+    assert len(sections["fig13"].tables["holm"].rows) == 10
     shares = sections["fig14"].tables["summary"].rows
     assert sum(float(row[2].rstrip("%")) for row in shares) == pytest.approx(100, abs=0.1)
 
@@ -130,7 +131,7 @@ def test_differences_are_taken_seed_by_seed() -> None:
     (difference,) = differences(made, STELLARIS, "rounds")
     assert difference.difference.mean == pytest.approx(1)
     assert difference.difference.interval == pytest.approx(0, abs=1e-9)  # seeds differ, by the same in both
-    assert difference.verdict == "more"
+    assert difference.difference.word == "more"
     assert (difference.rounds, difference.others) == (2, 2)
 
 

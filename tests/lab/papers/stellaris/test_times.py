@@ -10,17 +10,13 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olafctl import plotting
 from olaflab.papers.stellaris import virtual
-from olaflab.papers.stellaris.compare import SHARED, contradicted, shared, shown, verdict
+from olaflab.papers.stellaris.compare import SHARED, shared
 from olaflab.papers.stellaris.rules import EQUAL, PPO, STELLARIS, Rule, Scale, rules, settings
 from olaflab.papers.stellaris.timeline import COLD, PRICE, timed
-from olaflab.papers.summary import Estimate, Summary, pack
+from olaflab.papers.summary import pack
 
 SMALL = Scale(actors=4, steps=64, epochs=5)
 RULES = {rule.name: rule for rule in rules(4, 6, SMALL)}
-
-
-def figure(holds: dict[str, bool], against: list[str] | None) -> Summary:
-    return Summary("nothing", {}, (), (), holds, (), (), (), against)
 
 
 def test_synchrony_makes_as_many_steps_a_round_as_stellaris() -> None:
@@ -79,31 +75,6 @@ def test_settings_differ_from_the_papers_in_one_thing_each() -> None:
     assert [keywords(rule)["root"] for rule in tried["v"]] == [1, 2, 4]
     assert [rule.rho for rule in tried["ρ"]] == [0.6, 0.8, 1.2]
     assert {rule.rho for rule in (*tried["d"], *tried["v"])} == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("mean", "interval", "expected"),
-    [
-        (3.0, 2.0, "more"),
-        (-3.0, 2.0, "less"),
-        (3.0, 3.0, "no difference shown"),
-        (-1.0, 3.0, "no difference shown"),
-        (3.0, float("nan"), "one seed says nothing"),
-    ],
-)
-def test_nothing_is_claimed_where_an_interval_holds_0(mean: float, interval: float, expected: str) -> None:
-    difference = Estimate(mean, interval)
-    assert verdict(difference) == expected
-    statements = {f"more, by {difference}": verdict(difference)}
-    found = figure(shown(statements), contradicted(statements))
-    word = {"more": "holds", "less": "contradicted"}.get(expected, "not shown")
-    assert found.verdict(f"more, by {difference}") == word
-    assert list(pack(found)["verdicts"].values()) == [word]
-
-
-def test_a_figure_without_intervals_says_only_whether() -> None:
-    found = figure({"less than 5 %": False}, None)
-    assert found.verdict("less than 5 %") == "does not hold"
 
 
 def test_figures_of_time_and_cost_need_no_training() -> None:

@@ -1,4 +1,4 @@
-"""Means and spreads over runs, as JSON keeps them."""
+"""Means and standard deviations over runs of the event-level model, as JSON keeps them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,36 @@ Spread = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Named figures of several runs."""
+class Spreads:
+    """Named values of several runs, each a mean and a standard deviation."""
 
     runs: int
     values: Mapping[str, Spread]
 
     def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
         return {"runs": self.runs, "values": {name: list(pair) for name, pair in self.values.items()}}
 
     @staticmethod
-    def of_json(kept: Mapping[str, Any]) -> "Figures":
-        return Figures(
-            kept["runs"], {name: (mean, spread) for name, (mean, spread) in kept["values"].items()}
-        )
+    def of_json(kept: Mapping[str, Any]) -> "Spreads":
+        """Read what :meth:`as_json` returned."""
+        values = {name: (mean, spread) for name, (mean, spread) in kept["values"].items()}
+        return Spreads(kept["runs"], values)
 
     def mean(self, name: str) -> float:
+        """Return one value's mean."""
         return self.values[name][0]
 
     def text(self, name: str, digits: int = 0) -> str:
-        """``mean ± deviation``; the deviation only where it is not zero at these digits."""
+        """Return ``mean ± deviation``, without a deviation that is zero at these digits."""
         mean, deviation = self.values[name]
         shown = f"{deviation:.{digits}f}"
         return f"{mean:.{digits}f}" if float(shown) == 0 else f"{mean:.{digits}f} ± {shown}"
 
 
-def over(runs: Iterable[Mapping[str, float]]) -> Figures:
-    """Means and spreads over runs with the same names, at least one."""
+def spread_over(runs: Iterable[Mapping[str, float]]) -> Spreads:
+    """Return means and deviations over runs with the same names, at least one."""
     found: Sequence[Mapping[str, float]] = list(runs)
     table = {name: np.array([run[name] for run in found]) for name in found[0]}
-    return Figures(
-        len(found), {name: (float(each.mean()), float(each.std())) for name, each in table.items()}
-    )
+    values = {name: (float(each.mean()), float(each.std())) for name, each in table.items()}
+    return Spreads(len(found), values)

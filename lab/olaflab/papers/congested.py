@@ -1,17 +1,18 @@
-"""Learners whose gradients share a slow output: what rules against staleness are worth there, and what more
-learners cost than they bring.
+"""Trainings whose learners share a slow output.
 
 Learners are functions of (newest weights, rows) that compute for a log-normal time; rows are steps of
 CartPole, played with the weights that a learner takes. Members, server and policies are the SDK's, and every
-datagram goes through the twin, all in virtual time.
+datagram goes through an engine, all in virtual time. Stellaris' evaluation asks what rules against staleness
+are worth there, and the equal terms what Olaf adds to all that needs no device.
 """
 
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ from olaf.worker import TransmissionControl
 
 from olafctl.control.serving import parameter_server
 from olafctl.queue.registers import DISPOSITIONS, rate_word
-from olafctl.targets.interface import Running, VirtualTime, of_root
+from olafctl.targets.interface import Progress, Running, VirtualTime, of_root
 from olafctl.targets.testbeds import load
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
 from olaflab.training.cartpole import ActorCritic, Network
 from olaflab.training.cosim.medium import EngineMedium, address
+from olaftest.deployment import deployed
 
 HIDDEN = 32
 VALUES = Network(3, HIDDEN).size
@@ -98,7 +100,7 @@ class Setting:
     learners: int
     """Most learners that there may be."""
     output: float
-    """Share that the output carries of what they send when all are busy."""
+    """Share that the output carries of what they send when all are busy; infinite without a limit."""
     seconds: float
     """Virtual."""
     auto: bool = False
@@ -111,8 +113,10 @@ class Setting:
     """Parts of the time, each with its mean return."""
 
     @property
-    def rate(self) -> int:
-        """Rate of the output, in bit/s."""
+    def rate(self) -> int | None:
+        """Rate of the output, in bit/s; None without a limit."""
+        if isinf(self.output):
+            return None
         frame = 8 * (GRADIENT_OFFSET + 4 * VALUES)
         return round(self.learners * frame / GRADIENT * self.output)
 
@@ -205,6 +209,25 @@ def train(running: Running, bed: Testbed, system: System, setting: Setting, seed
         counted = queue.read_all()
     dropped = [name for name in DISPOSITIONS if name.startswith("dropped_")]
     return training.result(sum(counted[name] for name in (*dropped, "replaced_worker", "replaced_reward")))
+
+
+class Deployed:
+    """An engine that is deployed when a training needs it."""
+
+    def __init__(self, bed: Testbed, progress: Progress) -> None:
+        self._bed, self._progress = bed, progress
+        self._running: Running | None = None
+        self._open = ExitStack()
+
+    def train(self, system: System, setting: Setting, seed: int) -> Run:
+        """Train as :func:`train` does. Raises OlafError."""
+        if self._running is None:
+            self._running = self._open.enter_context(deployed(self._bed, self._progress))
+        return train(self._running, self._bed, system, setting, seed)
+
+    def close(self) -> None:
+        """Stop the engine."""
+        self._open.close()
 
 
 class _Training:
