@@ -13,11 +13,11 @@ from google.protobuf.json_format import MessageToDict
 from olafctl.cli import naming
 from olafctl.control.store import all_names, pick
 from olafctl.daemon.api.client import ADDRESS, Client, listens
-from olafctl.daemon.keeper import keeper
+from olafctl.daemon.keeping import keeper
 from olafswitch.console.output import json_option, show
 
 if TYPE_CHECKING:
-    from olafctl.daemon.local_client import LocalClient
+    from olafctl.daemon.keeping import LocalClient
 
 _Command = Callable[..., Any]
 _Decorator = Callable[[_Command], Any]
@@ -85,7 +85,7 @@ def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]
         with Client(address) as client:
             yield client, deployment
         return
-    from olafctl.daemon.local_client import LocalClient
+    from olafctl.daemon.keeping import LocalClient
 
     store = pick(deployment or None)
     with keeper(store.folder) as daemon:

@@ -28,8 +28,7 @@ def command(
 
     from olafctl.control.store import all_names, pick
     from olafctl.daemon.api.client import ADDRESS, Client
-    from olafctl.daemon.keeper import is_elsewhere, keeper
-    from olafctl.daemon.operate.opening import reading
+    from olafctl.daemon.keeping import is_elsewhere, keeper, reading
     from olafctl.membership import backup
 
     address = os.environ.get(ADDRESS)

@@ -53,7 +53,7 @@ def command(
     """
     from olafctl.control.deploy import deploy, kept
     from olafctl.control.store import Role, Store, folder_of
-    from olafctl.daemon.keeper import keeper
+    from olafctl.daemon.keeping import keeper
     from olafctl.targets import front_ports, testbeds
     from olafctl.targets.twin.attach import ENGINE_CPU
     from olafctl.testbed.shortages import shortages

@@ -36,7 +36,7 @@ def command(deployment: str | None, everything: bool, orphans: bool, as_json: bo
 def _destroy(deployment: str | None, everything: bool, as_json: bool) -> list[Problem]:
     from olafctl.control import store
     from olafctl.control.destroy import destroy
-    from olafctl.daemon.keeper import keeper
+    from olafctl.daemon.keeping import keeper
 
     if everything and not store.all_names() and not as_json:
         click.echo("nothing is deployed")

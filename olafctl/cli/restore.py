@@ -24,7 +24,7 @@ def command(
     """
     from olafctl.control.deploy import recorded
     from olafctl.control.store import pick
-    from olafctl.daemon.operate.opening import changing
+    from olafctl.daemon.keeping import changing
     from olafctl.membership import backup
     from olafctl.testbed.ground import ground
 

@@ -139,7 +139,7 @@ def command(
         raise BadInput(Problem(f"folder {checkpoint.parent} does not exist", "--checkpoint"))
     with importing("a parameter server"):
         from olafctl.control import serving
-    from olafctl.daemon.following import follow
+    from olafctl.daemon.keeping import follow
     from olafctl.targets import testbeds
     from olafswitch import main_thread
 
@@ -185,7 +185,7 @@ def command(
 def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
     """The testbed with the membership that a daemon keeps of it, and where that is; None without a daemon."""
     from olafctl.control.store import folder_of
-    from olafctl.daemon.keeper import keeper, kept_by
+    from olafctl.daemon.keeping import keeper, kept_by
 
     with keeper(folder_of(bed.name)) as client:
         if client is None:

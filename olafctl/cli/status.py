@@ -29,8 +29,7 @@ def command(
     """
     from olafctl.control.status import healthy, status
     from olafctl.control.store import pick
-    from olafctl.daemon.keeper import keeper, kept_by
-    from olafctl.daemon.operate.opening import kept_in
+    from olafctl.daemon.keeping import keeper, kept_by, kept_in
 
     store = pick(deployment)
     with keeper(store.folder) as daemon:

@@ -43,7 +43,7 @@ def command(
     from rich.live import Live
 
     if web is not None:
-        from olafctl.daemon.local_client import LocalClient
+        from olafctl.daemon.keeping import LocalClient
 
         if not isinstance(client, LocalClient):
             what, remedy = "a daemon keeps it", "start the daemon with --web: it serves the page"

@@ -12,7 +12,7 @@ from olafctl.daemon.controller import CHECK_SECONDS, Controller
 from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import LEASE_SECONDS, EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore
-from olafctl.daemon.keeper import noted
+from olafctl.daemon.keeping import noted
 from olafctl.daemon.leases import Leases
 from olafctl.daemon.messages.listener import Listener
 from olafctl.daemon.messages.notices import Notices

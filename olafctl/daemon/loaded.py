@@ -15,7 +15,7 @@ from itertools import groupby
 
 import yaml
 
-from olafctl.daemon.draining import Draining
+from olafctl.daemon.settling import Draining
 from olafctl.daemon.site import Site
 from olafctl.membership import backup
 from olafctl.membership.interface import HERE, Event, MembershipStore

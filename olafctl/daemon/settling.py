@@ -1,22 +1,54 @@
-"""Remembers workers that changed their cluster, until their old updates have passed a tree of engines.
-
-VNP4₁ finds the cluster of an update by its sender. When a worker changes its cluster, some of its updates may
-still wait in queues below the root, alone or combined with updates of others. The next engine would count
-these for the new cluster, or refuse them. So the engines above the worker's own engine do not know the worker
-until its old updates have passed. What it sends in the meantime bypasses their queues and reaches the
-parameter server unchanged.
-"""
+"""Indices and workers in transition: what still waits in the queues of a change that was made."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from olafctl.daemon.draining import Draining
+from olafctl.control.handover import Range, waiting
 from olafctl.membership.model import Cluster
 from olafctl.testbed.model import Testbed
 from olafctl.testbed.topology import Topology
 from olafctl.wire.layouts import BEAT_BYTES
+
+
+class Draining:
+    """The ranges that drain, each with what must leave before it is free."""
+
+    def __init__(self) -> None:
+        self._since: dict[Range, dict[str, tuple[int, int] | None]] = {}
+        """For each range and engine, ``out_updates`` when the range began to drain, and its value at which
+        all updates of that time have left. None when they have left."""
+
+    def freed(self, ranges: Iterable[Range], queues: Mapping[str, Mapping[str, int]]) -> list[Range]:
+        """Return the ranges among ``ranges`` that are free now.
+
+        ``queues`` has one snapshot of each queue's registers, by engine. Forgets all ranges that are not
+        in ``ranges``.
+        """
+        known, free = {}, []
+        for each in ranges:
+            before = self._since.get(each, {})
+            left = {name: _left(before, name, registers) for name, registers in queues.items()}
+            if any(left.values()):
+                known[each] = left
+            else:
+                free.append(each)
+        self._since = known
+        return free
+
+
+def _left(
+    before: Mapping[str, tuple[int, int] | None], queue: str, registers: Mapping[str, int]
+) -> tuple[int, int] | None:
+    """Return what must still leave one queue, in the form of :attr:`Draining._since`."""
+    out = registers.get("out_updates", 0)
+    held = waiting(registers)
+    since = before.get(queue, (out, out + held))
+    if since is not None and out < since[0]:  # the counters were cleared
+        since = out, out + held
+    return None if since is None or out >= since[1] or not held else since
+
 
 _MARGIN_SECONDS = 1.0
 """Allows for frames that an engine has taken from a link and has not looked at yet."""

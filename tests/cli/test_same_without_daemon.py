@@ -15,7 +15,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.daemon import serving
-from olafctl.daemon.keeper import keeper, kept_by
+from olafctl.daemon.keeping import keeper, kept_by
 from olafctl.daemon.site import Deployment
 from olafctl.targets import registry, testbeds
 from tests.control.test_members import TEXT

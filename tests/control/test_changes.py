@@ -10,7 +10,7 @@ from olafctl.control.plan import plan
 from olafctl.control.state import QueueState, State
 from olafctl.control.status import status
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import testbeds
 from olafctl.testbed.model import Testbed

@@ -18,7 +18,7 @@ from olafctl.control.destroy import destroy
 from olafctl.control.logs import last_lines, paths_of
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, all_names, folder_of
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.membership import limits
 from olafctl.queue.registers import IndexSettings
 from olafctl.targets import processes, testbeds

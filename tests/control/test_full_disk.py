@@ -9,7 +9,7 @@ import pytest
 
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Role, Store, folder_of
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import processes
 from olafswitch.errors import OlafError, Problem

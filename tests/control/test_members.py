@@ -12,7 +12,7 @@ from olafctl.cli.main import olafctl
 from olafctl.control.deploy import deploy, find
 from olafctl.control.status import healthy, status
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.backup import content, write
 from olafctl.membership.sqlite import SqliteStore
 from olafctl.targets import registry, testbeds

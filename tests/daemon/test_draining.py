@@ -1,6 +1,6 @@
 """Indices of a deleted cluster are free again when none of its updates waits."""
 
-from olafctl.daemon.draining import Draining
+from olafctl.daemon.settling import Draining
 
 
 def queue(out: int, waiting: int, accumulating: int = 0, engine: str = "e") -> dict[str, dict[str, int]]:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from olafctl.cli.main import olafctl
 from olafctl.control import devices
+from olafctl.daemon import keeping
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.api.server import Server, unready
 from olafctl.daemon.controller import Controller, Unavailable
@@ -19,7 +20,6 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.leadership import EtcdLeadership
 from olafctl.daemon.etcd.store import EtcdStore, leader_key, prefix
 from olafctl.daemon.leadership import NotLeader
-from olafctl.daemon.operate import opening
 from olafctl.membership.model import Cluster
 from olaftest.daemon import etcd_server
 from olaftest.daemon.daemon_process import until
@@ -103,9 +103,9 @@ def test_quorum_without_one_member_is_enough_to_read_write_and_lead(absent: int)
     with etcd_server.cluster(3) as three:
         three.kill(absent)
         endpoints = ",".join(three.endpoints)
-        with opening.changing("elsewhere", endpoints, None) as store:
+        with keeping.changing("elsewhere", endpoints, None) as store:
             assert store.finish({"meta/testbed": {"name": "elsewhere"}}) == 1
-        with opening.reading("elsewhere", endpoints, None) as store:
+        with keeping.reading("elsewhere", endpoints, None) as store:
             assert store.rows() == (1, {"meta/testbed": {"name": "elsewhere"}})
         written = Etcd(three.endpoints, timeout=DEADLINE)
         try:

@@ -11,9 +11,8 @@ from scapy.layers.l2 import Ether
 
 from olafctl.daemon.controller import Controller
 from olafctl.daemon.messages.listener import Listener
-from olafctl.daemon.messages.rates import Rates
+from olafctl.daemon.messages.shares import Rates, Turns
 from olafctl.daemon.messages.summary import Summary
-from olafctl.daemon.messages.turns import Turns
 from olafctl.queue.registers import Command
 from olafctl.wire import control
 from olafctl.wire.control import Action, Reason

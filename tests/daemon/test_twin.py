@@ -11,8 +11,7 @@ from olafctl.control import devices
 from olafctl.control.pipeline import ASSIGN
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
-from olafctl.daemon.local_client import LocalClient
-from olafctl.daemon.operate.opening import changing, reading
+from olafctl.daemon.keeping import LocalClient, changing, reading
 from olafctl.membership.backup import content, write
 from olafctl.targets import processes
 from olafswitch.errors import OlafError

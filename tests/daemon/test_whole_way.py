@@ -22,7 +22,7 @@ from olafctl.control.desired import desired
 from olafctl.control.store import Store, folder_of
 from olafctl.daemon.api.client import Client
 from olafctl.daemon.daemon import serving
-from olafctl.daemon.following import follow
+from olafctl.daemon.keeping import follow
 from olafctl.daemon.site import Deployment
 from olafctl.membership.model import Cluster
 from olafctl.targets import registry

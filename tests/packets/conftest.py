@@ -14,7 +14,7 @@ import pytest
 from olafctl.control.deploy import current, deploy, find
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of, pick
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.network import interfaces
 from olafctl.targets import registry, testbeds
 from tests.packets import mixed

@@ -22,7 +22,7 @@ from olafctl.control import devices
 from olafctl.control.deploy import current, recorded
 from olafctl.control.pipeline import REFUSALS, VNP4_1
 from olafctl.control.store import Store
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.membership.model import Cluster, Host, Member
 from olafctl.queue.registers import DISPOSITIONS, Command
 from olafctl.targets.interface import Registers, Running, device_name, of_root

@@ -5,7 +5,7 @@ import re
 from ipaddress import IPv4Address
 
 from olafctl import paths
-from olafctl.daemon.messages import datagram
+from olafctl.daemon.messages import parsing
 from olafctl.wire import control
 from olafctl.wire.control import Action
 
@@ -22,7 +22,7 @@ def test_the_example_is_a_join_that_the_daemon_believes() -> None:
     parts = example()
     key = parts.pop("key")
     sent = b"".join(parts.values())
-    message = datagram.parse(2, bytes(12) + b"\x08\x00" + sent)
+    message = parsing.parse(2, bytes(12) + b"\x08\x00" + sent)
     assert (message.action, message.cluster, message.values["values"]) == (Action.JOIN, "red", 700)
     assert message.is_authentic(key.hex())
     assert (message.sender.ip, message.sender.port) == (IPv4Address("10.0.0.1"), 41000)

@@ -299,7 +299,7 @@ def _live(
 def _tell(state: Path, found: "Mapping[str, Figures]", server: "ParameterServer") -> None:
     """Show it through the daemon that keeps the deployment, or only here if none answers."""
     from olafctl.control import serving
-    from olafctl.daemon.keeper import keeper
+    from olafctl.daemon.keeping import keeper
 
     heads = [vars(head) for figures in found.values() for head in figures.heads]
     with suppress(OlafError), keeper(state) as daemon:

@@ -24,14 +24,12 @@ from olafctl.daemon.admission import Admission
 from olafctl.daemon.ages import Reported
 from olafctl.daemon.api import olaf_pb2
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.messages import datagram, nonces
-from olafctl.daemon.messages.datagram import Message, NotUnderstood, Sender
+from olafctl.daemon.messages import nonces, parsing
 from olafctl.daemon.messages.nonces import Freshness, Nonces
 from olafctl.daemon.messages.notices import Notices
-from olafctl.daemon.messages.rates import Rates
-from olafctl.daemon.messages.reasons import Refused, reason_of
+from olafctl.daemon.messages.parsing import Message, NotUnderstood, Refused, Sender, reason_of
+from olafctl.daemon.messages.shares import Rates, Turns
 from olafctl.daemon.messages.summary import Summary
-from olafctl.daemon.messages.turns import Turns
 from olafctl.daemon.operate.audit import AuditLog
 from olafctl.membership import limits
 from olafctl.membership.membership import Change, Membership
@@ -154,7 +152,7 @@ class Listener:
             self._nonces = Nonces(self._controller.look)
             self._outcomes.clear()
         try:
-            message = datagram.parse(port, frame)
+            message = parsing.parse(port, frame)
         except NotUnderstood as error:
             self._dropped(port, "malformed")
             if error.sender is not None and self._refusals.allows(port):
@@ -416,7 +414,7 @@ class Listener:
     ) -> None:
         values = {"answered": answered, "reason": reason, "nonce": nonce, **more}
         key = cluster.key if cluster is not None else ""
-        frame = datagram.build(Action.ACK, values, key, to, self._testbed.control_tos)
+        frame = parsing.build(Action.ACK, values, key, to, self._testbed.control_tos)
         with suppress(OlafError):
             self._controller.southbound.send(to.front_port, frame)
 

@@ -4,8 +4,8 @@ import time
 from contextlib import suppress
 
 from olafctl.daemon.controller import Controller
-from olafctl.daemon.messages import datagram
-from olafctl.daemon.messages.datagram import Sender
+from olafctl.daemon.messages import parsing
+from olafctl.daemon.messages.parsing import Sender
 from olafctl.membership.membership import Membership
 from olafctl.membership.model import Cluster, Member, default_mac
 from olafctl.membership.operations import of_segment
@@ -58,6 +58,6 @@ class Notices:
         address = self._testbed.root.address or self._testbed.parameter_servers[0].ip
         own = Endpoint(default_mac(address), address, self._testbed.udp_port)
         to = Sender(member.mac, member.ip, member.udp_port, front_port=member.port, own=own)
-        frame = datagram.build(action, values, key, to, self._testbed.control_tos)
+        frame = parsing.build(action, values, key, to, self._testbed.control_tos)
         with suppress(OlafError):
             self._controller.southbound.send(member.port, frame)

@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="the extra [train] is not installed")
 from olafctl.control.deploy import deploy
 from olafctl.control.destroy import destroy
 from olafctl.control.store import Store, folder_of
-from olafctl.daemon.local_client import LocalClient
+from olafctl.daemon.keeping import LocalClient
 from olafctl.network import interfaces
 from olafctl.targets import registry
 from olafctl.targets.interface import of_root

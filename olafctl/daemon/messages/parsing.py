@@ -1,14 +1,40 @@
-"""A control message as a frame: taken apart and checked, authenticated, and built."""
+"""Control messages as the daemon takes them from frames, and the reasons for which it refuses them."""
 
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from olafctl.membership.rules import NoRoom, WrongModel
+from olafctl.verify.admission import ObjectiveBroken
 from olafctl.wire import control
 from olafctl.wire.authentication import MAC_BYTES, mac, signed
-from olafctl.wire.control import Action
+from olafctl.wire.control import Action, Reason
 from olafctl.wire.frames import Datagram, Endpoint, Values, unpack
 from olafctl.wire.layouts import Layout
+from olafswitch.errors import BadInput, OlafError, Problem
+
+
+class Refused(BadInput):
+    """A message that is answered with a reason."""
+
+    def __init__(self, reason: Reason, what: str) -> None:
+        super().__init__(Problem(what))
+        self.reason = reason
+
+
+def reason_of(error: OlafError) -> Reason:
+    """Return the reason that an answer gives for an error."""
+    match error:
+        case Refused():
+            return error.reason
+        case NoRoom():
+            return Reason.CLUSTER_FULL
+        case WrongModel():
+            return Reason.WRONG_MODEL_LENGTH
+        case ObjectiveBroken():
+            return Reason.OBJECTIVE_VIOLATED
+    return Reason.FAILED
+
 
 _LAYOUTS: Mapping[int, Layout] = {action: getattr(control, action.name) for action in Action}
 
