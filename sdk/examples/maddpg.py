@@ -242,7 +242,7 @@ class Sampled:
 
 
 def sampler(name: str, ring: Ring, random: np.random.Generator) -> Uniform | Runs | Prioritised:
-    """By the name in Settings. Raises ValueError for another."""
+    """Make the sampler that Settings names. Raises ValueError for another."""
     kind, _, length = name.partition(":")
     if kind == "runs" and length.isdigit():
         return Runs(ring, int(length), random)

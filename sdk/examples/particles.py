@@ -19,7 +19,7 @@ Values = npt.NDArray[np.float64]
 ACTIONS = 5
 """Nothing, +x, −x, +y, −y: a relaxed choice of one, of which the differences push."""
 STEPS = 25
-"""Of an episode, which is cut there and never terminates."""
+"""Steps of an episode, which is cut there and never terminates."""
 _SECONDS, _DAMPING, _FORCE, _MARGIN = 0.1, 0.25, 100.0, 1e-3
 
 
@@ -209,5 +209,5 @@ class Spread(Particles):
         return np.repeat(total[:, None], self.agents, axis=1)
 
     def _more(self, agent: int) -> Values:
-        """What the others say: nothing, in two values each."""
+        """Return the others' messages: silence, two values each."""
         return np.zeros((self.worlds, 2 * (self.agents - 1)))

@@ -66,8 +66,8 @@ def environments(name, number):
 
 
 def play(envs, agent, observation, args):
-    """What was seen, done and its log-probability, advantages and returns of an iteration's steps, one row
-    each; the newest observation; the mean return of the episodes that ended."""
+    """Observations, actions, log-probabilities, advantages and returns of an iteration's steps, a row each;
+    the newest observation; the mean return of the episodes that ended."""
     played, ended_with = [], []
     for _ in range(args.steps):
         with torch.no_grad():

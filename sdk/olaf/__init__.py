@@ -59,5 +59,5 @@ if not TYPE_CHECKING:  # or a type checker would take any name for one of these
 
 
 def __dir__() -> list[str]:
-    """What a newcomer needs."""
+    """The names that a newcomer needs."""
     return __all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class OlafError(Exception):
-    """What was wrong, where, and what to do, in one sentence."""
+    """An error whose text says what was wrong, where, and what to do."""
 
 
 class BadAddress(OlafError, ValueError):

@@ -1,4 +1,4 @@
-"""What a training does with an optimiser, as a script for two members: as a module, under DDP over gloo."""
+"""Train each optimiser as a script of two members; run as a module, under DDP over gloo."""
 
 from __future__ import annotations
 

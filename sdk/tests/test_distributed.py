@@ -29,7 +29,7 @@ def train(ways: list[tuple[str, str]], address: str, loss: float = 0) -> tuple[l
 
 
 def job(module: list[str], address: str, jobs: int = 5, segments: int = 2) -> list[Any]:
-    """What two ranks print."""
+    """Run two ranks and return what they print."""
     environment = {
         **os.environ,
         "OLAF_ADDRESS": address,

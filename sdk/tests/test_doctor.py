@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[dict[str, float], str, str]] = {
     "engine": ({}, "no queue status", "olafctl worker join"),
     "mtu": ({"values": 20_000, "segments": 1}, "has 80058 bytes, the MTU of lo is 65536", ""),
 }
-"""What is wrong, the options that make it so, and parts of what is found and of its remedy."""
+"""Faults, the options that cause them, and parts of the finding and its remedy."""
 
 
 @pytest.mark.parametrize("check", FAULTS)

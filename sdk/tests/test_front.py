@@ -1,4 +1,4 @@
-"""What ``import olaf`` shows, and what its rooms say and load."""
+"""``import olaf`` shows its names, and its rooms load no more than they say."""
 
 from __future__ import annotations
 

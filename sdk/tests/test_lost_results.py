@@ -37,7 +37,7 @@ def reduced(job: Job, members: list[Rounds], step: int, late: float = 0.0) -> No
 
 
 def failures(job: Job, members: list[Rounds], vectors: list[Vector]) -> list[str]:
-    """What members raise that begin a reduction now."""
+    """Return what members raise that begin a reduction now."""
     running: list[Reduction] = []
     messages = []
     for member, one in zip(members, vectors):

@@ -1,4 +1,4 @@
-"""What examples and documents call by its full name exists."""
+"""Names that examples and documents give in full exist."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ EACH = 1000
 
 
 class Sent:
-    """What left, by segment."""
+    """Sums what left, by segment."""
 
     def __init__(self, segments: Segments) -> None:
         self.segments = segments
@@ -216,7 +216,7 @@ def test_scripts_and_the_second_worker_have_equal_segments() -> None:
 
 
 def passing(init: bool, segments: range) -> Tap:
-    """Of the server's frames, weights get through or do not, and ACKs of these segments."""
+    """Let the server's weights through or not, and its ACKs of these segments."""
 
     def pass_on(source: Address, to: Address, datagram: bytes) -> Iterable[bytes]:
         header = wire.Olaf.unpack(datagram)

@@ -1,4 +1,4 @@
-"""What each policy does with updates, in the words of the papers."""
+"""Each policy applies updates as the papers say."""
 
 from __future__ import annotations
 

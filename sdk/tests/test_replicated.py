@@ -250,7 +250,7 @@ def test_any_optimiser_steps_as_under_ddp_over_gloo(tmp_path: Path) -> None:
 
 
 def test_each_optimiser_steps_with_the_gradients_that_it_found() -> None:
-    """What is added to them before the last one steps does not count, nor those of one that did not step."""
+    """Gradients added before the last one steps do not count, nor those of one that did not step."""
 
     def script(number: int, attach: Any) -> None:
         (actor, critic), (own, other) = ([torch.nn.Parameter(torch.ones(3)) for _ in range(2)] for _ in "ab")

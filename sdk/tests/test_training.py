@@ -404,7 +404,7 @@ def test_an_update_of_another_length_is_refused_at_once() -> None:
 
 
 def test_every_segment_has_its_turn_in_a_queue_that_holds_few() -> None:
-    """Of the frames of one burst only the first two get through; no segment is always among the others."""
+    """Only the first two frames of a burst get through; no segment is always among the others."""
     seen: list[float] = []
     through: set[int] = set()
 

@@ -1,4 +1,4 @@
-"""What lies between members in these tests: networks that lose, repeat and reorder, and engines in them.
+"""Networks between members in these tests: they lose, repeat and reorder, and have engines in them.
 
 The engines do what frames of each mode do, without the Verilog: in mode iswitch (``Engine``) an index
 accumulates one round, takes each member once and releases the sum as one RESULT; in iswitch-async
@@ -205,7 +205,7 @@ class Engine:
         self.silent = False
 
     def new_job(self, epoch: int) -> None:
-        """What the control plane does between two jobs on the same addresses."""
+        """Reset as the control plane does between two jobs on the same addresses."""
         self.epoch = epoch
         self.workers.clear()
         for index in self.indices:

@@ -91,7 +91,7 @@ class Member:
 
 
 class Sum(dist.Work):
-    """What torch waits on.
+    """The work that torch waits on.
 
     DDP reads its future in C++, which takes what Python calls an exception of a future for a value, and
     crashes: so the failure is raised within ``then``, which C++ understands too.
@@ -130,7 +130,7 @@ class Sum(dist.Work):
         return self.is_completed() and self.failure is None
 
     def exception(self) -> NoAnswer | None:
-        """What ended it otherwise."""
+        """The error that ended it, if any."""
         return self.failure
 
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:

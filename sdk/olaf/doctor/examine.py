@@ -229,12 +229,12 @@ class Place:
     segments: Segments | None
     """Values of the model, None if unknown."""
     mtu: int | None
-    """What its packets must fit if it takes over the server's division; else None."""
+    """MTU that its packets must fit if it takes over the server's division; else None."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """What a training script would give ``olaf.Worker``."""
+    """The arguments that a training script would give ``olaf.Worker``."""
 
     server: str
     """``host:port``, or ``olaf://cluster@engine``."""

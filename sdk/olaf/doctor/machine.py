@@ -1,4 +1,4 @@
-"""What this machine knows by itself: its route, interface and neighbour towards the server."""
+"""Examine this machine alone: its route, interface and neighbour towards the server."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def udp_counters() -> dict[str, int]:
 
 
 def dropped(before: dict[str, int]) -> Iterator[Finding]:
-    """What the kernel dropped since ``before``."""
+    """Report datagrams that the kernel dropped since ``before``."""
     now = udp_counters()
     if lost := now["InCsumErrors"] - before["InCsumErrors"]:
         what = f"the kernel dropped {lost} datagrams with a wrong UDP checksum meanwhile"
@@ -198,7 +198,7 @@ def _leaves_checksums(interface: str) -> bool:
 
 
 def _ethtool(interface: str, request: bytes) -> bytes | None:
-    """What the interface's driver answers; None where it does not."""
+    """Return the interface driver's answer, None without one."""
     answer = array.array("B", request)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:

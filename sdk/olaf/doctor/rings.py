@@ -72,7 +72,7 @@ def examine(names: Sequence[str], seconds: float) -> Iterator[Finding]:
 def _all() -> Iterator[str]:
     begin = memory.path_of("")
     for path in begin.parent.glob(f"{begin.name}*"):
-        if Ring.is_at(path):  # and not what lies beside one, or a pool of learners
+        if Ring.is_at(path):  # and not a companion of one, or a pool of learners
             yield path.name[len(begin.name) :]
 
 

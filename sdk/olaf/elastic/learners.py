@@ -14,7 +14,7 @@ MOST_DEATHS = 3
 
 
 class Runner(Protocol):
-    """What runs learners, and calls ``ready``, ``finished`` and ``died`` of ``Learners``; never from here."""
+    """Runs learners, and calls ``ready``, ``finished`` and ``died`` of ``Learners``; never from here."""
 
     def start(self, slot: int) -> None:
         """Start a learner, with its libraries loaded."""

@@ -183,7 +183,7 @@ class Invocation:
         return (now if self.end is None else self.end) - self.start
 
     def cost(self, now: float) -> float:
-        """What it costs until now."""
+        """Return its cost until now."""
         return self.seconds(now) * self.price
 
 

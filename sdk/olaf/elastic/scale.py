@@ -15,7 +15,7 @@ from olaf.guards import Dropped, usable
 
 @dataclass(frozen=True)
 class Seen:
-    """What a policy decides by, after an update."""
+    """Figures after an update, by which a policy decides."""
 
     updates: int
     """Updates that were made."""
@@ -33,7 +33,7 @@ class ScalePolicy(Protocol):
 
 
 class Schedule:
-    """So many more after every so many updates (ARTOS §6: 4 more after 25, or after 5)."""
+    """Add ``step`` blocks after every ``every`` updates (ARTOS §6: 4 more after 25, or after 5)."""
 
     def __init__(self, low: int, high: int, step: int, every: int) -> None:
         """Raises ValueError for numbers below 1, or low above high."""
@@ -144,7 +144,7 @@ _PATIENCE = 16
 
 @dataclass(frozen=True)
 class Carried:
-    """What the network made of a model's gradients, since training began: from a server, or from ACKs.
+    """The network's figures of a model's gradients since training began: from a server, or from ACKs.
 
     Of models in several segments, sums over these: each is a model of its own.
     """

@@ -26,7 +26,7 @@ class Tasks:
         self._learner: Any = ray.remote(**{"num_cpus": 1, **demands})(_Learner)
         self._actors: dict[int, Any] = {}
         self._awaited: dict[Any, tuple[int, bool]] = {}
-        """By task, its slot and whether it computes or starts."""
+        """Slot of each task, and whether it computes or starts."""
 
     def start(self, slot: int) -> None:
         """Runner."""

@@ -17,7 +17,7 @@ class Warm:
             raise ValueError(f"starts of {cold} s, alive for {keep_alive} s; give 0 or more")
         self._ledger, self._cold, self._keep_alive = ledger, cold, keep_alive
         self._since: dict[int, float] = {}
-        """By slot, when a learner's last invocation ended."""
+        """When each slot's last invocation ended."""
 
     def begin(self, slot: int, now: float) -> Invocation:
         """There are rows for a slot. Its invocation starts now, or when a learner has started."""

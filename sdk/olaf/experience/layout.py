@@ -1,4 +1,4 @@
-"""What a row of experience holds: its keys, and the order in which they lie in memory."""
+"""Describe a row of experience: its keys, and the order in which they lie in memory."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def unlink(name: str) -> None:
 class Locks:
     """Numbered locks on one name. The kernel gives them back when their process dies, however it dies.
 
-    They exclude other processes by byte-range locks on a file beside the memory, and other threads of this
+    They exclude other processes by byte-range locks on a companion file, and other threads of this
     process by themselves. A lock is not inherited by a process that is forked.
     """
 
@@ -166,7 +166,7 @@ class Locks:
 
 
 class _File:
-    """What this process holds of one lock file. It is never closed: closing would give back every lock."""
+    """Locks of one file that this process holds. It is never closed: that would give back every lock."""
 
     def __init__(self, path: Path | None) -> None:
         self.lock = threading.RLock()
@@ -198,16 +198,16 @@ _registry = threading.Lock()
 
 
 def _file(path: Path) -> _File:
-    beside = companion(path, "lock")
+    place = companion(path, "lock")
     with _registry:
         try:
-            status = beside.stat()
+            status = place.stat()
             known = _files.get((status.st_dev, status.st_ino))
         except FileNotFoundError:
             known = None
         if known is None:
-            known = _File(beside)
-            status = beside.stat()
+            known = _File(place)
+            status = place.stat()
             _files[status.st_dev, status.st_ino] = known
         return known
 

@@ -57,7 +57,7 @@ class Bell:
     """
 
     def __init__(self, ring: Ring, name: str) -> None:
-        """A named pipe beside the ring's memory. Raises ValueError for a ring of one process."""
+        """Make a named pipe next to the ring's memory. Raises ValueError for a ring of one process."""
         if ring.path is None:
             raise ValueError("a ring of one process has no bell: pass on directly or through a queue")
         path = companion(ring.path, f"{name}.bell")

@@ -158,7 +158,7 @@ class PrioritisedRuns(Prioritised):
         return weight / (self._lengths.total - self._short(window))
 
     def _short(self, window: Window) -> float:
-        """What the last rows of each actor ask for and the write head cuts off."""
+        """Sum the weights of neighbours that the write head cuts off each actor's last rows."""
         actors = np.flatnonzero(window.sizes > 0)
         position, there = window.stop[actors].copy(), np.ones(len(actors), bool)
         missing = 0.0

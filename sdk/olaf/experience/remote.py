@@ -55,7 +55,7 @@ class Sender:
         self._waiting: dict[int, _Message] = {}
         self._number = 0
         self._next: dict[tuple[int, tuple[str, ...]], int] = {}
-        """By actor and keys, the row that the head expects."""
+        """The row that the head expects next, by actor and keys."""
 
     @property
     def waiting(self) -> int:
@@ -164,7 +164,7 @@ class Receiver:
         self._socket.bind(address)
         self.address: str = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self._blocks: dict[tuple[str, int], tuple[Writer, int]] = {}
-        """By sender and actor, the writer and its first row's position there."""
+        """The writer and its first row's position there, by sender and actor."""
 
     def receive(self, seconds: float = 0.0) -> int:
         """Wait so long for a message, then take all that is there; how many were new and are written.

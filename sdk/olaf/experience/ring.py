@@ -190,7 +190,7 @@ class Ring:
 
     @property
     def objects(self) -> Objects:
-        """What is shared beside the rows."""
+        """Objects that are shared besides the rows."""
         self.locks.check()
         return self._objects
 

@@ -261,7 +261,7 @@ class Returns:
     last: Integers
     """The position of the last of them; to be added is the value of what was seen after it, its ``next``."""
     discount: npt.NDArray[np.float64]
-    """By which to multiply that value: γ^steps, 0 where the episode terminated."""
+    """The factor of that value: γ^steps, 0 where the episode terminated."""
     intact: npt.NDArray[np.bool_]
     """False where a writer has overwritten the row since it was drawn: its return cannot be known any more.
 

@@ -21,7 +21,7 @@ from olaf.experience.ring import FIRINGS, TRIGGERS, Batch, Integers, Ring, RingE
 
 @dataclass(frozen=True)
 class Firing:
-    """What a trigger has fired for: ranges of rows, which no other firing of it has."""
+    """One firing of a trigger: ranges of rows, which no other firing of it has."""
 
     trigger: str
     number: int
@@ -88,7 +88,7 @@ class Cursor:
         self._counts = {key: ring.control[key] for key in ("fired", "taken", "done", "missed")}
 
     def count(self, what: str) -> int:
-        """Of ``fired``, ``taken``, ``done`` and ``missed``: rows that were too old, or overwritten unread."""
+        """Count ``fired``, ``taken``, ``done``, or ``missed`` (rows too old, or overwritten unread)."""
         return int(self._counts[what][self._index])
 
     def _set(self, what: str, value: int) -> None:

@@ -1,4 +1,4 @@
-"""What a parameter server does with an update: one small class for each way, each holding one model.
+"""Rules by which a parameter server applies updates, a class each; an object holds one model.
 
 ``POLICIES`` lists all by the name that a configuration gives; a policy of your own derives from ``Policy``.
 ``PolicyMaker`` is what a server takes instead of a name.

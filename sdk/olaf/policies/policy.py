@@ -1,4 +1,4 @@
-"""What every policy is: one model's weights, and the rule by which updates move them.
+"""Policies: one model's weights, and the rule by which updates move them.
 
 The weights w belong to the policy; an update carries the *sum* of the gradients of ``count`` worker
 updates, since the network may have merged them. Gradients ascend: w ← w + γ·g.
@@ -87,7 +87,7 @@ class Update:
 
 
 class Outcome(Enum):
-    """What became of a segment's update."""
+    """The result of a segment's update."""
 
     APPLIED = "applied"
     """The weights moved."""
@@ -141,7 +141,7 @@ class Policy(ABC):
         raise NotImplementedError
 
     def state(self) -> State:
-        """What must outlive the process, without the weights."""
+        """Return what must outlive the process, without the weights."""
         return {}
 
     def restore(self, state: Mapping[str, Vector]) -> None:

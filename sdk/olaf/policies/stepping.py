@@ -18,13 +18,13 @@ Optimizer = Union[str, Callable[..., Any]]
 
 
 class Stepper(Protocol):
-    """What turns mean gradients into moves of one model's weights."""
+    """Turns mean gradients into moves of one model's weights."""
 
     def step(self, segments: range, mean: Vector, scale: float) -> None:
         """Move neighbouring segments along ``mean`` (n,), by ``scale`` times a whole step."""
 
     def state(self) -> State:
-        """What must outlive the process."""
+        """Return what must outlive the process."""
 
     def restore(self, state: Mapping[str, Vector]) -> None:
         """Take it back; raises ValueError for the state of another one."""
@@ -90,7 +90,7 @@ DEADLINE = 1.0
 
 
 class Group:
-    """What waits for one segment."""
+    """The updates that wait in one segment."""
 
     __slots__ = ("count", "stale", "weight")
 
@@ -384,7 +384,7 @@ class Stellaris(Waiting):
         self._largest = [0.0] * count
         """δ in round 1, of each segment: the largest."""
         self._total = [0] * count
-        """And the sum over its worker updates."""
+        """The sum of δ over round 1's worker updates, of each segment."""
         self._first = [0] * count
         """How many these are."""
 

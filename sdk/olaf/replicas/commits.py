@@ -23,12 +23,12 @@ from olaf.transport.segments import Segments, Vector, blocks
 MOST_STALENESS = 15
 """An engine tells a member's contributions apart within a window of 16."""
 _BURST_BYTES, _BURST_PAUSE = 128 << 10, 0.0005
-"""What is sent at once, and seconds until more is."""
+"""Bytes that are sent at once, and seconds until more are."""
 
 
 @dataclass
 class CommitCounters:
-    """Of contributions, in gradients; ``left_out``, ``again`` and ``renewed`` in frames."""
+    """Counts of contributions, in gradients; ``left_out``, ``again`` and ``renewed`` in frames."""
 
     commits: int = 0
     stale: int = 0
@@ -58,7 +58,7 @@ class Commit:
 
 
 class Commits:
-    """Those of one member."""
+    """The contributions of one member."""
 
     def __init__(self, port: Port, server: Address, segments: Segments, staleness: int) -> None:
         """``staleness`` is S, ``server`` where contributions go."""
@@ -170,7 +170,7 @@ class Commits:
         return Commit(self._seq, weights_version, reward, time, gradient)
 
     def _send(self, commit: Commit, part: range) -> None:
-        """What the socket refuses is as good as lost: it is sent again."""
+        """Send a part; frames that the socket refuses count as lost and are sent again."""
         flags, kind = wire.Flag.SUMMED, wire.FrameType.UPDATE
         header = wire.Olaf(
             wire.VERSION, kind, self.epoch, flags, 1, commit.seq, commit.reward, commit.time, part.start, 0

@@ -89,7 +89,7 @@ class _Lane:
 
 
 class Gaps:
-    """What one member lacks, and what it answers others."""
+    """Finds the results that one member lacks, and answers others."""
 
     def __init__(self, port: Port, ledger: Ledger, group: Group, commits: Commits, wanted: int) -> None:
         """``wanted`` is H."""

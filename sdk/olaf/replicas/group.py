@@ -59,7 +59,7 @@ def _order(address: Address) -> tuple[int, int]:
 
 @dataclass
 class Standing:
-    """What a member reports of itself."""
+    """A member's report of itself."""
 
     incarnation: int = 0
     state: State = State.JOINING
@@ -71,7 +71,7 @@ class Standing:
 
 @dataclass
 class Peer(Standing):
-    """What another member reported last."""
+    """Another member's last report."""
 
     address: Address = ("", 0)
     missed: int = 0
@@ -107,7 +107,7 @@ class Group:
         self.gone: dict[Address, State] = {}
         """Members that have left or have given up."""
         self.banned: dict[Address, int] = {}
-        """By address, the newest incarnation that is excluded."""
+        """The newest excluded incarnation by address."""
         self.refresh: Callable[[], object] = lambda: None
         """Brings ``me`` up to date before it is sent: others rely on it from then on."""
         self._due = port.now()

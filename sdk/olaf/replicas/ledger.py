@@ -1,5 +1,4 @@
-"""What became of every number: the sums that came, those all members agreed to leave out, and what is
-promised.
+"""Record every numbered result: sums that came, those all members agreed to leave out, and promises.
 
 Step n of the training is result n of every segment. It is applied when all of them are decided: each came, or
 is void. Decided steps are kept for members that lack them.
@@ -19,7 +18,7 @@ _KEPT_BYTES = 64 << 20
 _FEWEST, _MOST = 16, 1024
 """Decided steps that are kept: as many as fit the bytes, but within these."""
 _PINNED = 4
-"""So many times more are kept while another member takes a snapshot."""
+"""Factor by which more steps are kept while another member takes a snapshot."""
 _LOOK = 16
 """Every so many steps the weights themselves go into the chain."""
 _AHEAD = 2
@@ -29,7 +28,7 @@ _NEAR = 4
 
 
 class Outcome(Enum):
-    """What a result was good for."""
+    """The use of a result."""
 
     NEW = 0
     OVER = 1
@@ -61,7 +60,7 @@ class Step:
 
 
 class Ledger:
-    """Of one member, in one numbering."""
+    """The results of one member, in one numbering."""
 
     def __init__(self, segments: Segments) -> None:
         self.segments = segments
@@ -80,17 +79,17 @@ class Ledger:
         self._next = [1] * segments.count
         """The lowest number of each segment that is not decided."""
         self._bases = [0] * segments.count
-        """What the engine's number of each segment is at version 0, modulo 2^32."""
+        """The engine's number of each segment at version 0, modulo 2^32."""
         self._steps: dict[int, Step] = {}
         self._oldest = 1
-        """Of the kept steps."""
+        """The oldest kept step."""
         self._began = 0
         self._chains: dict[int, int] = {0: 0}
         self._keep = min(max(_KEPT_BYTES // (4 * segments.values), _FEWEST), _MOST)
 
     @property
     def bases(self) -> list[int]:
-        """By segment, what a snapshot must hold."""
+        """The numbers by segment that a snapshot must hold."""
         return list(self._bases)
 
     def begin(self, version: int, chain: int, bases: list[int]) -> None:

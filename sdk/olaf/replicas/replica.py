@@ -145,7 +145,7 @@ class Replica:
 
     @property
     def failure(self) -> OlafError | None:
-        """What ended the training here."""
+        """The error that ended the training here."""
         return self._member.failure
 
     @property
@@ -160,17 +160,17 @@ class Replica:
 
     @property
     def counters(self) -> MemberCounters:
-        """What came, and how this member came to what it has."""
+        """Counts of received frames, and of the ways results came."""
         return self._member.counters
 
     @property
     def gaps(self) -> GapCounters:
-        """What did not come."""
+        """Counts of missing results."""
         return self._member.gaps.counters
 
     @property
     def commits(self) -> CommitCounters:
-        """What was contributed, and how stale it was."""
+        """Counts of contributions and their staleness."""
         return self._member.commits.counters
 
     @property

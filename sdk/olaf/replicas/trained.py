@@ -1,4 +1,4 @@
-"""What a replica trains: weights, what steps them, and what both are, in words that members compare."""
+"""Models that a replica trains: weights, their optimiser, and a manifest that members compare."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _LONGEST_PAUSE = 1.0
 _MOST_DOUBLED = 16
 """More would be no number any more, for a round that lasts half an hour."""
 NUMBERS = 8
-"""Of one chunk: its first round, and further ones in case that a result reaches no member."""
+"""Numbers of one chunk: its first round, and further ones in case that a result reaches no member."""
 
 
 @dataclass

@@ -139,7 +139,7 @@ REPLAY_WINDOW = 64
 
 
 class Replay:
-    """Which of one sender's last sequence numbers have been seen, for each segment of a model.
+    """Remembers one sender's last sequence numbers, for each segment of a model.
 
     A number inside of the window counts once. One outside of it, on either side, is a sender that started
     again at another number: the window moves there.
@@ -150,7 +150,7 @@ class Replay:
         """The newest number, and as bit k whether ``newest - k`` was seen."""
 
     def first(self, seq: int, segments: range = range(1)) -> list[tuple[bool, range]]:
-        """Of these segments, in order, whether ``seq`` is seen for the first time; it is then remembered."""
+        """Tell for these segments, in order, whether ``seq`` is new, and remember it."""
         found = []
         known = self._states[segments.start : segments.stop]
         for state, alike in stretches(known, segments.start):
@@ -216,7 +216,7 @@ RESERVED = 4096
 _MOST_SENDERS = 4096
 """Addresses whose sequence numbers are remembered; beyond that the oldest is forgotten."""
 _MOST_NUMBERS = 1 << 24
-"""Of all of them together, so that large models with many senders do not take the machine's memory."""
+"""Sequence numbers remembered of all senders: many senders of large models must not fill the memory."""
 
 
 class Model:
@@ -230,7 +230,7 @@ class Model:
         self.versions = [0] * segments.count
         """Version of each segment's weights, modulo 2^16: each move adds 1."""
         self.behind: list[dict[Address, None]] = [{} for _ in range(segments.count)]
-        """By segment, contributors to a common move that has not happened yet."""
+        """Contributors to a common move that has not happened yet, by segment."""
         self._resumed: list[int] | None = None
         """Versions that a server which continues from a checkpoint began with."""
         self._begun: list[int] | None = list(self.versions)

@@ -161,7 +161,7 @@ class ParameterServer:
             return [] if model is None else list(model.versions)
 
     def counters(self, cluster: str = DEFAULT) -> ServerCounters:
-        """What happened to the cluster's frames. Raises KeyError."""
+        """Return counts of the cluster's frames. Raises KeyError."""
         return self._clusters[cluster].counters
 
     def age_of_model(self, cluster: str = DEFAULT) -> float | None:
@@ -292,7 +292,7 @@ class ParameterServer:
         return division.fit(header.segment, len(run), size, len(values)) and finite(values)
 
     def _update(self, cluster: Served, header: wire.Olaf, values: Vector, run: Run, source: Address) -> None:
-        """Of as many segments from the header's on; if there are several, ``_usual`` ones."""
+        """Apply updates of neighbouring segments from the header's on; several are ``_usual`` ones."""
         counters, model, count = cluster.counters, cluster.model, len(run)
         counters.received += count
         counters.updates += header.count * count

@@ -1,4 +1,4 @@
-"""What a torch program uses: optimisers that train through Olaf. Importing this room needs torch.
+"""Optimisers of torch that train through Olaf. Importing this room needs torch.
 
 ``attach`` connects an optimiser and returns a ``Link``, or with ``mode="replica"`` a ``Replicated``;
 ``Importance`` has importance weights over all learners (Stellaris §V-B); ``flat`` a model's parameters as one

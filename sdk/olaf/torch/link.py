@@ -41,7 +41,7 @@ _SHARE, _SHARES = 0.125, 40
 _TO_BEGIN, _TO_FIND = 5.0, 60.0
 """Seconds to wait for a server's weights, and for the other members."""
 _attached: dict[tuple[Address | Cluster, str | None], Link] = {}
-"""By server and ``local``: two at one address would be one worker to the engine and the server."""
+"""Links by server and ``local``: two at one address would be one worker to the engine and the server."""
 os.register_at_fork(after_in_child=_attached.clear)
 
 

@@ -135,7 +135,7 @@ class Replicated:
             )
         self._groups = _groups(self._optimizers)
         self._found: dict[int, dict[int, torch.Tensor | None]] = {}
-        """By optimiser that has stepped since the last one did, the gradients that it stepped with."""
+        """The gradients of each optimiser that has stepped since the last one did."""
         self._optimized = Optimized(self._optimizers)
         self._settings = [settings(optimizer) for optimizer in self._optimizers]
         self._reward = -math.inf
@@ -284,7 +284,7 @@ def _absent(values: Vector) -> bool:
 
 
 def trained(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:
-    """What the optimisers train, in their own order; shared parameters once."""
+    """List what the optimisers train, in their own order; shared parameters once."""
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     return list({id(p): p for group in groups for p in group["params"] if p.requires_grad}.values())
 

@@ -50,7 +50,7 @@ class _Shared(UdpPort):
 
     @contextmanager
     def sending_from(self, address: str) -> Iterator[None]:
-        """What is sent meanwhile comes from there."""
+        """Send from there meanwhile."""
         with self.lock:
             mark = PKTINFO.pack(0, socket.inet_aton(address), bytes(4))
             self._origin = [(socket.IPPROTO_IP, IP_PKTINFO, mark)]
@@ -129,7 +129,7 @@ class _Alias:
             return self._shared.send_run(to, run)
 
     def serve(self, party: Party) -> None:
-        """What comes to this address is for this party from now on."""
+        """Give this party from now on what comes to the address."""
         with self._shared.lock:
             self._shared.parties[self._host] = party
         self._shared.serve(self._shared)

@@ -64,7 +64,7 @@ class Reader:
         self._memory = np.empty(0, np.uint8)
 
     def values(self, run: Run, start: int) -> Vector:
-        """What follows byte ``start`` of each frame, (n,), until the next call.
+        """Return the values after byte ``start`` of each frame, (n,), valid until the next call.
 
         Raises ValueError when a frame has no whole number of values there.
         """

@@ -1,4 +1,4 @@
-"""What all headers on the wire share: they are packed and unpacked as a struct of their fields."""
+"""Pack and unpack headers on the wire as a struct of their fields."""
 
 from __future__ import annotations
 

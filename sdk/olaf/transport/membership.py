@@ -44,7 +44,7 @@ class _Message(Protocol):
 
 @dataclass(frozen=True)
 class Joined:
-    """What the control plane answered."""
+    """The control plane's answer."""
 
     epoch: int
     member: int

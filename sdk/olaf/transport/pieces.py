@@ -26,7 +26,7 @@ _FORGET = 1.0
 
 
 class What(IntEnum):
-    """What is fetched."""
+    """The object to fetch."""
 
     SNAPSHOT = 0
     MANIFEST = 1

@@ -1,4 +1,4 @@
-"""What every part of this package needs from outside: one UDP port and its machine's clock.
+"""The interface to the outside: one UDP port and its machine's clock.
 
 Workers, parameter servers and rounds are parties: they get datagrams and the time, and never read
 a clock or a socket themselves. ``udp`` serves them over sockets in wall time, ``virtual`` in
@@ -42,7 +42,7 @@ class Run:
         return (self.part(number, number + 1).data for number in range(self._count))
 
     def part(self, start: int, stop: int) -> Run:
-        """Those from ``start`` to before ``stop``."""
+        """Return datagrams ``start`` to before ``stop``."""
         return Run(self._data[start * self.size : stop * self.size], self.size)
 
     @property
@@ -72,12 +72,12 @@ class Frames(Run):
         return self._memory
 
     def part(self, start: int, stop: int) -> Frames:
-        """Those from ``start`` to before ``stop``."""
+        """Return datagrams ``start`` to before ``stop``."""
         return Frames(self._memory[2 * start : 2 * stop], self.size)
 
 
 class Party(Protocol):
-    """What a port calls."""
+    """The object that a port calls."""
 
     def receive(self, run: Run, source: Address) -> object:
         """Datagrams arrived, at least one. Their memory is used again afterwards."""

@@ -26,7 +26,7 @@ from olaf.transport.address import Cluster, host_port
 from olaf.transport.port import Address, Bytes, Party, Run
 
 _BUFFER = 4 << 20
-"""Asked of the kernel in each direction; it gives what net.core.rmem_max and wmem_max allow."""
+"""Requested socket buffer size in bytes; the kernel caps it at net.core.rmem_max / wmem_max."""
 _LARGEST = 65536
 """Bytes that one call may receive."""
 _ROOM = 1 << 20
@@ -44,9 +44,9 @@ IP_PKTINFO, PKTINFO = 8, struct.Struct("=i4s4s")
 """Linux: which of this machine's addresses a datagram comes from, or was sent to (``struct in_pktinfo``)."""
 _CONTROL_BYTES = socket.CMSG_SPACE(struct.calcsize("i")) + socket.CMSG_SPACE(PKTINFO.size)
 _MOST_BYTES, _MOST_DATAGRAMS = 65507, 64
-"""What the kernel takes as one: an IP packet's payload, and UDP_MAX_SEGMENTS of its oldest versions."""
+"""Limits of one send call: an IP packet's payload, and UDP_MAX_SEGMENTS of the oldest kernels."""
 _REFUSED = (errno.EINVAL, errno.EIO, errno.ENOPROTOOPT, errno.EOPNOTSUPP)
-"""Of UDP_SEGMENT: by an old kernel, by an interface that cannot make checksums, by a tunnel."""
+"""Refusals of UDP_SEGMENT: by an old kernel, by an interface that cannot make checksums, by a tunnel."""
 _IP_MTU = 14
 """Linux: the MTU of the way to what a socket is connected to."""
 _IP_MTU_DISCOVER, _IP_PMTUDISC_DO = 10, 2
@@ -117,7 +117,7 @@ class UdpPort:
 
     @property
     def room(self) -> int:
-        """What the kernel gave; of what it counts, a part is its own (man 7 socket, SO_RCVBUF)."""
+        """Bytes that the kernel granted; it uses half itself (man 7 socket, SO_RCVBUF)."""
         return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
 
     @property

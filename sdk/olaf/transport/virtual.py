@@ -17,7 +17,7 @@ from olaf.transport.port import Address, Bytes, Party, Run
 
 
 class Medium(Protocol):
-    """What carries datagrams: a wire, an engine, or a model of either.
+    """Carries datagrams: a wire, an engine, or a model of either.
 
     It may keep a datagram, change it, or make others of it, and delivers by ``network.arrive`` at any later
     time; events of its own it sets by ``network.at``.

@@ -46,7 +46,7 @@ class History:
 
 
 _SHARE = 3
-"""So many times what is on its way fits a socket's buffer: other members send to the same one."""
+"""Share of a socket's buffer that may be on its way, as a divisor: other members send to it too."""
 _FEW = 1 << 16
 """Bytes that may be on their way in any case. Beyond that a segment is sent again when it was answered: what
 is offered meanwhile is added to it, and no second copy of its weights comes unasked."""
@@ -80,7 +80,7 @@ class Outbox:
         self._segments = segments
         self._writer = Writer()
         self.held = np.zeros(segments.values, np.float32)
-        """What was offered and not sent; zeros where nothing was."""
+        """The sum of updates offered and not sent; zeros where there are none."""
         self.held_from: dict[int, int] = {}
         """Segments with something held, and the version its oldest part was computed from."""
         self._next = 0
@@ -157,7 +157,7 @@ class Outbox:
         return sum(map(len, pieces)) - sent
 
     def answered(self, frames: int, now: float, engine: bool = True) -> None:
-        """So many answers came, with an ``engine``'s status or without."""
+        """Record ``frames`` answers; ``engine``: whether they carried a queue status."""
         self._engine = engine
         self._flying, self._patience = max(0, self._flying - frames), PAUSE
         self._pause = now + self._patience if self._flying or self._left else None

@@ -134,7 +134,7 @@ class Worker:
         self._membership: Membership | None = None
         self._server: Address | None = None
         self._mtu: int | None = None
-        """What packets must fit if the server has another division."""
+        """MTU that packets must fit if the server has another division."""
         self._mark = Mark(frames.job(epoch))
         # Random, so that a worker that starts again is not taken for a late duplicate of itself.
         self._mark.seq = random.getrandbits(serial.ROUND_BITS)
@@ -175,7 +175,7 @@ class Worker:
         self._missing = dict.fromkeys(range(count))
         """Segments without weights, in order."""
         self._adopted = [0] * count
-        """Of the weights that ``poll`` returned last: what the next update is computed from."""
+        """Versions of the weights that ``poll`` returned last: the next update is computed from them."""
         self._taken = [float("-inf")] * count
         """When newer weights of each segment came last."""
         self._fresh: set[int] = set()
@@ -266,7 +266,7 @@ class Worker:
 
     @property
     def held(self) -> Vector:
-        """What was offered and not sent, (values,): a copy."""
+        """Sum of updates offered and not sent, (values,): a copy."""
         with self._port.lock:
             return self._outbox.held.copy()
 
@@ -553,7 +553,7 @@ class Worker:
                 self.counters.newer += len(newer)
 
     def _newer(self, segments: range, held: int | None, version: int, now: float) -> Iterator[range]:
-        """Those of the segments, which have version ``held``, that ``version`` is newer for."""
+        """Yield the segments, now of version ``held``, that ``version`` is newer for."""
         if held is None or serial.newer(version, held, serial.VERSION_BITS):
             yield segments
             return

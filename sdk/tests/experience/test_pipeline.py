@@ -24,7 +24,7 @@ ROWS, FEATURES, ACTIONS = 512, 6, 4
 
 
 def policy_gradient(weights: Floats, obs: Floats, act: Any, advantage: Floats) -> Floats:
-    """Of the sum of −advantage·log π(act | obs), for a linear softmax policy (FEATURES, ACTIONS)."""
+    """Return the gradient of Σ −advantage·log π(act | obs), for a linear softmax policy."""
     preference = obs @ weights
     chance = np.exp(preference - preference.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)

@@ -123,7 +123,7 @@ def test_a_slow_head_gets_at_most_a_window_and_nothing_twice(
         peers: list[bytes] = []
 
         def heard(expected: int) -> list[int]:
-            """So many messages, and none after them."""
+            """Take as many messages, and none after them."""
             numbers: list[int] = []
             while head.poll(5000 if len(numbers) < expected else 50):
                 peer, what, *_ = head.recv_multipart()

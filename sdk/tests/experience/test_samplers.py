@@ -103,7 +103,7 @@ def counted(sampler: Sampler, ring: Ring) -> tuple[npt.NDArray[np.int64], npt.ND
 @pytest.mark.parametrize("written", RINGS.values(), ids=RINGS)
 @pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
 def test_a_million_draws_fit_q(make: Make, written: tuple[int, ...], following: bool) -> None:
-    """By χ², whose spread grows with the length of runs: their rows come in together."""
+    """χ² bounds the difference; its spread grows with the length of runs: their rows come in together."""
     ring = played(written, following)
     counts, chance, longest = counted(make(ring, np.random.default_rng(17)), ring)
     drawable = chance > 0
