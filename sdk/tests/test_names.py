@@ -22,7 +22,7 @@ def said() -> list[str]:
         for path in TEXTS
         for name in re.findall(r"(?<![\w/.-])olaf(?:\.[A-Za-z]\w*)+(?![\w/@-])", path.read_text())
     }
-    return sorted(name for name in names if name.split(".")[1] not in OTHERS)
+    return sorted(name for name in names if name.split(".")[1] not in OTHERS and ".v1." not in name)
 
 
 def test_there_are_names() -> None:
@@ -36,6 +36,6 @@ def test_it_exists(name: str) -> None:
         at += f".{part}"
         try:
             here = getattr(here, part) if hasattr(here, part) else import_module(at)
-        except ModuleNotFoundError as missing:
-            assert missing.name is not None and not missing.name.startswith("olaf"), name
+        except ImportError as missing:
+            assert not (missing.name or "").startswith("olaf"), name
             return  # torch or Ray, which this installation lacks

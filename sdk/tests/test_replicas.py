@@ -126,8 +126,7 @@ class Job:
     def until_version(self, version: int, seconds: float = 300.0) -> None:
         alive = [script for script in self.scripts.values() if script.alive]
         assert self.network.run(
-            self.network.time + seconds,
-            lambda: all(script.replica.version >= version for script in alive),
+            self.network.time + seconds, lambda: all(script.replica.version >= version for script in alive)
         )
 
     def equal(self) -> None:

@@ -149,9 +149,7 @@ def pair(second: Callable[[Any], Any], net: Any) -> tuple[VirtualNetwork, Replic
             port=network.port(address),
         )
         for address, make, net_ in zip(
-            addresses,
-            (OPTIMIZERS["adam"], OPTIMIZERS["adam"], second),
-            (model(1), model(1), net),
+            addresses, (OPTIMIZERS["adam"], OPTIMIZERS["adam"], second), (model(1), model(1), net)
         )
     ]
     network.run(5.0)

@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 
 from olaf import ParameterServer, Worker
-from olaf.policies import (
-    Asynchronous,
-    Outcome,
-    Plain,
-    Policy,
-    SoftSync,
-    StaleSynchronous,
-    Stellaris,
-    Update,
-)
+from olaf.policies import Asynchronous, Outcome, Plain, Policy, SoftSync, StaleSynchronous, Stellaris, Update
 from olaf.server.model import BOUNDS, RESERVED, Model, Staleness
 from olaf.transport import wire
 from olaf.transport.port import Run

@@ -111,10 +111,7 @@ def test_a_run_arrives_as_its_datagrams_in_order(
 @pytest.mark.parametrize("made", [run_of, frames_of])
 @pytest.mark.parametrize("code", [errno.EIO, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOPROTOOPT])
 def test_datagrams_are_sent_singly_without_kernel_division(
-    refusing: type[Refusing],
-    monkeypatch: pytest.MonkeyPatch,
-    code: int,
-    made: Callable[[int, int, int], Run],
+    refusing: type[Refusing], monkeypatch: pytest.MonkeyPatch, code: int, made: Callable[[int, int, int], Run]
 ) -> None:
     monkeypatch.setattr(refusing, "code", code)
     sender, receiver, box = UdpPort(("127.0.0.1", 0)), UdpPort(("127.0.0.1", 0)), Mailbox()

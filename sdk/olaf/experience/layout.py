@@ -98,11 +98,7 @@ def layout(keys: Mapping[str, Spec], *, following: str | None = None, joint: boo
 
 
 def agents(
-    observations: Sequence[int],
-    actions: Sequence[int],
-    *,
-    following: bool = True,
-    joint: bool = True,
+    observations: Sequence[int], actions: Sequence[int], *, following: bool = True, joint: bool = True
 ) -> Layout:
     """One row a step for agents that act together, in binary32: all observations, then all actions, …
 

@@ -88,10 +88,7 @@ class Reduction:
 _SILENCE = 10.0
 _QUESTIONS = 10
 """Seconds and questions without an answer after which a member that used to answer has died."""
-_ENDED: dict[int, str] = {
-    wire.Reason.FAILED: "has given up",
-    wire.Reason.NOT_A_MEMBER: "has left the job",
-}
+_ENDED: dict[int, str] = {wire.Reason.FAILED: "has given up", wire.Reason.NOT_A_MEMBER: "has left the job"}
 
 
 class Peers:

@@ -80,11 +80,7 @@ def load(path: Path, make: PolicyMaker) -> dict[str, tuple[Model, int]]:
 
 
 def _model(
-    path: Path,
-    number: int,
-    described: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    make: PolicyMaker,
+    path: Path, number: int, described: Mapping[str, Any], arrays: Mapping[str, Any], make: PolicyMaker
 ) -> Model:
     segments = Segments(described["values"], described["segments"])
     model = Model(segments, arrays[f"{number}/weights"], make)

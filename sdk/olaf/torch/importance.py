@@ -54,11 +54,7 @@ class Importance:
     """R' for a worker whose model these parameters are."""
 
     def __init__(
-        self,
-        parameters: Iterable[torch.Tensor],
-        worker: Worker,
-        rho: float = 1.0,
-        published: bool = False,
+        self, parameters: Iterable[torch.Tensor], worker: Worker, rho: float = 1.0, published: bool = False
     ) -> None:
         """``parameters`` in the order of the model's values, those that are trained; ``worker`` keeps
         versions. Raises ValueError for a ρ that is not above 0, and for parameters of another length."""

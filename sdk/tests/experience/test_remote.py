@@ -107,9 +107,7 @@ def test_rows_that_wrap_come_whole() -> None:
         receiver.close()
 
 
-def test_a_slow_head_gets_at_most_a_window_and_nothing_twice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_slow_head_gets_at_most_a_window_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six messages of 8 MiB, and a head that answers one after 0.9 s: nothing is lost."""
     import zmq
 
