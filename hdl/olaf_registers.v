@@ -156,8 +156,9 @@ module olaf_registers #(
 
     // Writes: address and data are taken together.
     reg  written;
-    // The lowest bits of an address only say which bytes are meant, as wstrb does.
-    wire [11:0] write_addr = {s_axil_awaddr[11:2], 2'd0};
+    // The lowest bits of an address say which bytes are meant, as wstrb does; one below them is an error.
+    wire below = |(s_axil_wstrb & ~(4'hf << s_axil_awaddr[1:0]));
+    wire [11:0] write_addr = {s_axil_awaddr[11:2], 1'b0, below};
     wire [11:0] read_addr = {s_axil_araddr[11:2], 2'd0};
     wire write = s_axil_awvalid && s_axil_wvalid && !written && !s_axil_bvalid;
     wire [31:0] mask = {{8{s_axil_wstrb[3]}}, {8{s_axil_wstrb[2]}}, {8{s_axil_wstrb[1]}}, {8{s_axil_wstrb[0]}}};
@@ -213,7 +214,7 @@ module olaf_registers #(
             end
         end
 
-    wire unused = &{1'b0, s_axil_awaddr[1:0], s_axil_araddr[1:0]};
+    wire unused = &{1'b0, s_axil_araddr[1:0]};
 
     // Reads.
     assign s_axil_arready = !s_axil_rvalid;

@@ -1,6 +1,7 @@
 """Which programs become Verilog, which are refused, and where; what is written is Verilog-2005."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -278,3 +279,22 @@ def test_the_command_writes_module_library_and_report(tmp_path: Path) -> None:
     assert engines == ["exact", "ternary", "ternary", "ternary"]
     assert {path.name for path in library()} < {path.name for path in (tmp_path / "v").iterdir()}
     assert "header pipeline" in (tmp_path / "v" / "vnp4_1_xsa.txt").read_text()
+
+
+def test_a_frame_of_which_nothing_is_left_sends_no_beat() -> None:
+    text = parts_text(state="packet.extract(h.h);", body="s.egress_spec = 1; h.h.setInvalid();")
+    compared = compare_text(preprocess_text(text, "case.p4"), 100)
+    assert 30 < compared.left < compared.frames
+
+
+def test_a_module_is_read_by_the_names_and_lines_of_its_program() -> None:
+    body = "h.h.v = h.h.v - 1;\n  if (h.h.v == 0) { s.egress_spec = 2; }"
+    text = parts_text(state="packet.extract(h.h);", body=body)
+    made = compile_module(preprocess_text(text, "case.p4"), "case.p4").text.splitlines()
+    at = next(number for number, line in enumerate(made) if "h.h.v = h.h.v - 1;" in line)
+    assert (
+        made[at].strip()
+        == f"// case.p4:{1 + text[: text.index('h.h.v =')].count(chr(10))}: apply {{ h.h.v = h.h.v - 1;"
+    )
+    assert re.search(r"wire \[7:0\] s0_h_v\w* = s0_h_v\w* - 8'h1;", made[at + 1])
+    assert max(map(len, made)) <= 110

@@ -16,8 +16,6 @@ HASHES = {"worker_hash": "crc32"}
 """What the programs' user externs compute."""
 HASH_LATENCY = 4
 """``WORKER_HASH_LATENCY`` of VNP4₁'s program."""
-ADDRESS_BITS = 12
-"""Of a block's registers where it is Olaf's own."""
 AXIL = (
     *(("awaddr", 20, "in"), ("awvalid", 1, "in"), ("awready", 1, "out"), ("wdata", 32, "in")),
     *(("wstrb", 4, "in"), ("wvalid", 1, "in"), ("wready", 1, "out"), ("bresp", 2, "out")),
@@ -49,7 +47,6 @@ def place(ip: Ip, vitis: bool = False) -> str:
         vitis=vitis,
         meta_bits=width(fields()),
         axil=AXIL,
-        address_bits=ip.address_bits if vitis else ADDRESS_BITS,
         hash_latency=HASH_LATENCY,
     )
 

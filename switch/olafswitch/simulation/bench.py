@@ -134,7 +134,7 @@ class Sink(Stream):
             library.bench_take(handle, self._number, data, user)
             if head.broken:
                 raise OlafError(
-                    Problem("a frame left with a hole in its tkeep, or its tuser changed on the way")
+                    Problem("a frame left with a hole in its tkeep, an empty beat, or a tuser that changed")
                 )
             frame = data.raw[: head.bytes]
             taken.append(Received(frame, self.unpack(user.raw), head.first_cycle, head.last_cycle))

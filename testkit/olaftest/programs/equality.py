@@ -74,7 +74,7 @@ def compare_text(
         expected: list[tuple[int, bytes]] = []
         for _ in range(frames):
             port, frame = r.choice(PORTS), walks.frame()
-            expected += native.process(port, frame, 0)
+            expected += [each for each in native.process(port, frame, 0) if each[1]]  # no beat is empty
             made.offer(port, frame)
         sent = [each for out in made.received() for each in made.leaving(out)]
         for number, (got, wanted) in enumerate(zip_longest(sent, expected)):

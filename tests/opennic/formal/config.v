@@ -16,7 +16,7 @@ module config_formal (
     wire        rst = resets != 2'd2;
     reg         valid = 1'b0, sent = 1'b0;      // a write is offered; it is taken and not answered
     reg         asks = 1'b0, asked = 1'b0;      // likewise a read
-    reg  [11:0] address = 12'd0;
+    reg  [19:0] address = 20'd0;
     reg  [31:0] data = 32'd0;
     wire        awready, wready, bvalid, set, clear, set_default, take, arready, rvalid;
     wire [1:0]  bresp, rresp;
@@ -30,7 +30,7 @@ module config_formal (
     wire        leave = leaves && present != 2'd0 && moves && !rst;
     p4_config #(.WORDS(2), .FRAMES(2)) config_ (
         .clk(clk), .rst(rst), .awaddr(address), .awvalid(valid), .awready(awready), .wdata(data), .wvalid(valid),
-        .wready(wready), .bresp(bresp), .bvalid(bvalid), .bready(bready), .araddr(12'h018), .arvalid(asks),
+        .wready(wready), .bresp(bresp), .bvalid(bvalid), .bready(bready), .araddr(20'h018), .arvalid(asks),
         .arready(arready), .rdata(rdata), .rresp(rresp), .rvalid(rvalid), .rready(1'b1), .set(set), .clear(clear),
         .set_default(set_default), .take(take), .target(target), .slot(slot), .words(words), .taken(1'b0),
         .value(64'd0), .cell_taken(1'b0), .cell_value(64'd0), .present(present), .leave(leave), .moves(moves)
@@ -42,7 +42,7 @@ module config_formal (
     reg         acted = 1'b0;                   // since the command was offered
     reg         done = 1'b0;                    // no such frame was left when the read was taken
     wire        acts = set || clear || set_default || take;
-    wire        commands = address == 12'h018 && data[2:0] >= 3'd1 && data[2:0] <= 3'd4;
+    wire        commands = address == 20'h018 && data[2:0] >= 3'd1 && data[2:0] <= 3'd4;
 
     always @(posedge clk) begin
         present <= present + {1'b0, enter} - {1'b0, leave};
@@ -61,13 +61,13 @@ module config_formal (
         end else begin
             if (!valid && !sent && go) begin
                 valid <= 1'b1;
-                address <= which == 3'd0 ? 12'h010 : which == 3'd1 ? 12'h014 : which == 3'd2 ? 12'h040 :
-                           which == 3'd3 ? 12'h044 : which == 3'd4 ? 12'h100 : 12'h018;
+                address <= which == 3'd0 ? 20'h010 : which == 3'd1 ? 20'h014 : which == 3'd2 ? 20'h040 :
+                           which == 3'd3 ? 20'h044 : which == 3'd4 ? 20'h1018 : 20'h018;
                 data <= {29'd0, value};
                 acted <= 1'b0;
             end
             if (valid) begin
-                assume (data[2:0] != 3'd5 && data[2:0] != 3'd6 || address != 12'h018);
+                assume (data[2:0] != 3'd5 && data[2:0] != 3'd6 || address != 20'h018);
                 assert (awready && wready);
                 {valid, sent} <= 2'b01;
             end
@@ -78,6 +78,7 @@ module config_formal (
             end
             if (rvalid) begin
                 asked <= 1'b0;
+                assert (rresp == 2'b00);
                 if (rdata == 32'd0) assert (done);
             end
             if (acts) begin
@@ -90,12 +91,13 @@ module config_formal (
             end
             if (bvalid) begin
                 assert (sent);
+                assert (bresp == (address == 20'h1018 ? 2'b11 : 2'b00));
                 if (bready) begin
                     sent <= 1'b0;
-                    if (address == 12'h010) target_is <= data[7:0];
-                    if (address == 12'h014) slot_is <= data;
-                    if (address == 12'h040) words_are[31:0] <= data;
-                    if (address == 12'h044) words_are[63:32] <= data;
+                    if (address == 20'h010) target_is <= data[7:0];
+                    if (address == 20'h014) slot_is <= data;
+                    if (address == 20'h040) words_are[31:0] <= data;
+                    if (address == 20'h044) words_are[63:32] <= data;
                 end
             end
         end

@@ -29,6 +29,7 @@ _KEYWORDS = frozenset(_WORDS.split())
 """Words of Verilog and SystemVerilog that programs may be named after."""
 
 
+_MARK = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"([^"]*)")?')
 _LIBRARY = "p4_"
 """How the names of the library's modules begin, and of no program's."""
 
@@ -51,7 +52,7 @@ def compile_module(
     try:
         made = pipeline(check_program(parse(text), file), functions)
         require_memory(made)
-        return module(name, made)
+        return module(name, made, source_lines(text, file))
     except OlafError:
         raise
     except RecursionError:
@@ -100,6 +101,19 @@ def report(made: Module) -> str:
     for register in about["registers"]:
         lines.append(f"  register {register['name']}: {register['cells']} cells of {register['bits']} bits")
     return "\n".join(lines) + "\n"
+
+
+def source_lines(text: str, file: str) -> dict[tuple[str, int], str]:
+    """Find each line of a preprocessed program as its author wrote it, by file and number."""
+    lines: dict[tuple[str, int], str] = {}
+    number = 1
+    for line in text.splitlines():
+        if mark := _MARK.match(line):
+            number, file = int(mark[1]), mark[2] or file
+        else:
+            lines.setdefault((file, number), line)
+            number += 1
+    return lines
 
 
 def require_memory(made: Pipeline) -> None:

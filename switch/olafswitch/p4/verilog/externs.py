@@ -52,6 +52,7 @@ class Externs:
 
     def extern(self, node: ir.ExternCall, machine: Machine) -> Leaves:
         """Raises Refused where hardware does not have it."""
+        machine.g.pos = node.pos
         name = f"{node.owner}.{node.method}" if node.owner else node.method
         if name not in _CALLS:
             raise Refused(node.pos, name, "is not supported in hardware")

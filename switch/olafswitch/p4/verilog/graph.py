@@ -9,14 +9,20 @@ from functools import reduce
 from itertools import product
 from typing import Any
 
+from olafswitch.p4.refuse import Pos
+
 
 class Node:
     """``op`` over ``args``, ``width`` bits wide; ``attr`` is what else the operation needs."""
 
-    __slots__ = ("args", "attr", "number", "op", "width")
+    __slots__ = ("args", "attr", "hint", "number", "op", "pos", "width")
 
     def __init__(self, number: int, op: str, width: int, args: tuple["Node", ...], attr: Any) -> None:
         self.number, self.op, self.width, self.args, self.attr = number, op, width, args, attr
+        self.hint = ""
+        """The first place in the program that has this value."""
+        self.pos: Pos | None = None
+        """The statement that first calculates it."""
 
     @property
     def value(self) -> int | None:
@@ -50,6 +56,8 @@ class Graph:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Node] = {}
+        self.pos: Pos | None = None
+        """The statement whose values are made."""
 
     def node(self, op: str, width: int, args: Sequence[Node] = (), attr: Any = None) -> Node:
         """The one node of this operation, as it is given."""
@@ -57,7 +65,13 @@ class Graph:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Node(len(self._known), op, width, tuple(args), attr)
+            found.pos = self.pos
         return found
+
+    def named(self, node: Node, place: str) -> Node:
+        """Remember where a value is kept, for readers of the Verilog."""
+        node.hint = node.hint or place
+        return node
 
     def const(self, value: int, width: int) -> Node:
         return self.node("const", width, (), value & (1 << width) - 1)

@@ -1,5 +1,6 @@
 """One program as a Verilog module: intake, header pipeline with its tables, join, counters and registers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -14,7 +15,7 @@ from olafswitch.p4.verilog.pipeline import Pipeline
 from olafswitch.p4.verilog.registers import LATENCY, operands
 from olafswitch.p4.verilog.schedule import Schedule
 from olafswitch.p4.verilog.tables import Engine
-from olafswitch.p4.verilog.text import Writer, instance, number, vector
+from olafswitch.p4.verilog.text import Writer, instance, number, vector, wrapped
 
 BEAT = 64
 _TEMPLATE = Path(__file__).with_suffix(".v")
@@ -51,7 +52,7 @@ def _one_of(kind: str, values: list[str]) -> tuple[str, str]:
 
 
 class _Builder:
-    def __init__(self, name: str, pipeline: Pipeline) -> None:
+    def __init__(self, name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) -> None:
         self.name, self.p = name, pipeline
         self.beats = max(1, -(-pipeline.reach // BEAT))
         self.result = self._result()
@@ -59,7 +60,7 @@ class _Builder:
         self.engines = [each for each in pipeline.tables if each in self.lookups]
         self.engines.sort(key=lambda each: each.is_value_set)
         self.s = Schedule(self.result.values(), pipeline.registers)
-        self.w = Writer(self.s, BEAT * self.beats)
+        self.w = Writer(self.s, BEAT * self.beats, lines)
         self.cell_words = max([1, *(-(-each.bits // 32) for each in pipeline.registers)])
         self.about = {
             "tables": [describe.table(each) for each in self.engines],
@@ -100,9 +101,9 @@ class _Builder:
             "side_in_wires": [f"wire {vector(bits)}in_{name};" for name, bits in side_in.items()],
             "valid": [f"reg {vector(length)}valid;"] if length else [],
             "declared": [
-                *(line for line in self.w.wires if line.startswith("reg")),
+                *self.w.kept,
                 *(f"wire {vector(node.width)}{self.w.at(node, s.cycle[node])};" for node in inner),
-                *(line for line in self.w.wires if not line.startswith("reg")),
+                *self.w.wires,
             ],
             "clocked": [
                 *([f"valid <= rst ? {number(0, length)} : reached[{length - 1}:0];"] if length else ()),
@@ -140,7 +141,7 @@ class _Builder:
             table_count=len(self.engines), counter_count=len(p.counts),
             digest=number(int(self.digest, 16), 32),
         )  # fmt: skip
-        return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
+        return "\n".join(wrapped(line) for line in text.splitlines() if line.strip()) + "\n"
 
     def _picked(self, wide: int) -> list[str]:
         """Each part of a result as it leaves the store."""
@@ -229,9 +230,9 @@ def _bits(low: int, bits: int) -> str:
     return f"[{low + bits - 1}:{low}]" if bits > 1 else f"[{low}]"
 
 
-def module(name: str, pipeline: Pipeline) -> Module:
-    """A program's pipeline as the module ``name``."""
-    builder = _Builder(name, pipeline)
+def module(name: str, pipeline: Pipeline, lines: Mapping[tuple[str, int], str]) -> Module:
+    """Write a program's pipeline as the module ``name``, with ``lines`` of its source as comments."""
+    builder = _Builder(name, pipeline, lines)
     description = {
         "module": name,
         "digest": builder.digest,

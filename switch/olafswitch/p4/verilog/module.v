@@ -14,7 +14,7 @@ module $name (
     output wire m_axis_tvalid,
     input  wire m_axis_tready,
     $outputs
-    input  wire [11:0] s_axi_awaddr,
+    input  wire [19:0] s_axi_awaddr,
     input  wire s_axi_awvalid,
     output wire s_axi_awready,
     input  wire [31:0] s_axi_wdata,
@@ -23,7 +23,7 @@ module $name (
     output wire [1:0] s_axi_bresp,
     output wire s_axi_bvalid,
     input  wire s_axi_bready,
-    input  wire [11:0] s_axi_araddr,
+    input  wire [19:0] s_axi_araddr,
     input  wire s_axi_arvalid,
     output wire s_axi_arready,
     output wire [31:0] s_axi_rdata,

@@ -102,7 +102,7 @@ class Parsing:
             known = [(c, env[place]) for c, env in zip(conditions, envs, strict=True) if place in env]
             first = known[0][1]
             same = all(value is first for _, value in known)
-            made[place] = first if same else self.g.onehot(known, first.width)
+            made[place] = self.g.named(first if same else self.g.onehot(known, first.width), place)
         return made
 
     def fail_if(self, condition: Node, error: str, node: ir.ExternCall) -> None:

@@ -66,6 +66,7 @@ class Registers:
                 each.name, self._places.cells(each), bits, g.no, g.no, g.no, g.no, each.pos
             ))  # fmt: skip
             made.value, made.index = value, g.const(0, made.index_bits)
+            g.named(value, each.name.rpartition(".")[2])
             self._known[each] = made
             machine.env |= {f"{each.cpp}$": value, f"{each.cpp}$index": made.index, f"{each.cpp}$write": g.no}
 

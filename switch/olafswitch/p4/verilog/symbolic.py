@@ -64,7 +64,7 @@ class Machine:
 
     def _steps(self, steps: Sequence[tuple[ir.Statement, Pos | None]]) -> None:
         for number, (node, place) in enumerate(steps, 1):
-            self.pos = place or self.pos
+            self.pos = self.g.pos = place or self.pos
             self.statement(node)
             if any(self.env[each].value != 0 for each in self._leaves):
                 self._where_reached(partial(self._steps, steps[number:]))
@@ -140,6 +140,7 @@ class Machine:
         for place, node in yes.items():
             other = no.get(place, node)
             merged[place] = node if node is other else self.g.mux(condition, node, other)
+            self.g.named(merged[place], place)
         return merged
 
     def _switch(self, subject: Node, cases: Sequence[ir.Case]) -> None:
@@ -238,7 +239,8 @@ class Machine:
 
     def keep(self, place: str, value: Leaves) -> None:
         """Put a value, whose evaluation may have merged branches into another ``env``, in a place."""
-        self.env.update(under(value, place))
+        for way, node in value.items():
+            self.env[place + way] = self.g.named(node, place + way)
 
     def read(self, place: str, type_: t.Type) -> Leaves:
         return {way: self.env[place + way] for way, _ in leaves(type_, self.pos)}
@@ -304,7 +306,7 @@ class Machine:
             case _:
                 place = self.place(target)
                 if place is not None:
-                    self.env.update(under(value, place))
+                    self.keep(place, value)
                 else:
                     self._assign_part(target, value)
 

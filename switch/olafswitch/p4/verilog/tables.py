@@ -154,9 +154,10 @@ class Tables:
                 valid = machine.o.valid(key.value.base.type, machine.value(key.value.base))
                 value = g.mux(valid, value, g.const(0, value.width))
             keys.append(value)
-        result = g.node("lookup", made.result_bits, [g.cat(keys)], made)
-        hit = g.slice(result, made.result_bits - 1, 1)
-        action = g.slice(result, made.data_bits, made.action_bits)
+        name = table.name.rpartition(".")[2]
+        result = g.named(g.node("lookup", made.result_bits, [g.cat(keys)], made), name)
+        hit = g.named(g.slice(result, made.result_bits - 1, 1), f"{name}_hit")
+        action = g.named(g.slice(result, made.data_bits, made.action_bits), f"{name}_action")
         data = g.slice(result, 0, made.data_bits)
         if table.counter is not None:
             slot = g.slice(result, made.entry_bits, made.slot_bits)
@@ -186,7 +187,10 @@ class Tables:
                 if bits is None:
                     why = f"action data of {param.type} is not supported"
                     raise Refused(bound.action.pos, f"parameter {param.name}", why)
-                given[param.name] = {"": machine.g.slice(data, low, bits)}
+                part = machine.g.slice(data, low, bits)
+                given[param.name] = {
+                    "": machine.g.named(part, f"{bound.action.name}_{param.name}".rpartition(".")[2])
+                }
                 low += bits
             machine.call(bound.action.params, bound.args, given, lambda: machine.statement(bound.action.body))
 

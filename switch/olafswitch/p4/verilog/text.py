@@ -1,30 +1,81 @@
 """Nodes as Verilog: a wire for each value in its cycle, a register for each cycle that it is kept."""
 
+import re
+import textwrap
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
+from olafswitch.p4.refuse import Pos
 from olafswitch.p4.verilog.graph import Node
 from olafswitch.p4.verilog.parsing import FRAME, WINDOW
 from olafswitch.p4.verilog.schedule import Schedule
+from olafswitch.p4.verilog.values import NEXT, VALID
 
 _OPERATORS = {"and": "&", "or": "|", "xor": "^", "add": "+", "sub": "-", "mul": "*", "eq": "==", "lt": "<",
               "shl": "<<", "shr": ">>"}  # fmt: skip
 
 
+WIDTH = 110
+"""Characters of a line."""
+_DIGITS = 256
+"""Bits of a number that is written in one piece."""
+
+
 def number(value: int, bits: int) -> str:
-    return f"{bits}'h{value:x}"
+    """A number of so many bits, a wide one as several side by side."""
+    if bits <= _DIGITS:
+        return f"{bits}'h{value:x}"
+    low = (bits - 1) % _DIGITS + 1
+    parts = [number(value >> at & (1 << _DIGITS) - 1, _DIGITS) for at in range(0, bits - low, _DIGITS)]
+    return f"{{{', '.join([number(value >> bits - low, low), *reversed(parts)])}}}"
 
 
 def vector(bits: int) -> str:
     return f"[{bits - 1}:0] " if bits > 1 else ""
 
 
-class Writer:
-    """Writes the nodes of a schedule; ``window_bytes`` is how much of a frame the module keeps."""
+def legible(place: str) -> str:
+    """Make a name of a place in the program: ``hdr.ipv4.ttl`` of a block's parameter is ``ipv4_ttl``."""
+    way = place.replace(VALID, ".valid").replace(NEXT, ".next")
+    first, _, rest = way.partition(".")
+    return re.sub(r"\W+", "_", rest or first, flags=re.ASCII).strip("_")
 
-    def __init__(self, schedule: Schedule, window_bytes: int) -> None:
+
+def wrapped(line: str) -> str:
+    """A line of Verilog as lines of at most WIDTH characters; a comment is cut."""
+    indent = line[: len(line) - len(line.lstrip())]
+    if len(line) <= WIDTH or line.lstrip().startswith("//"):
+        return line[:WIDTH]
+    return "\n".join(
+        textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent + "    ", break_long_words=False, break_on_hyphens=False,
+            initial_indent=indent, drop_whitespace=True,
+        )
+    )  # fmt: skip
+
+
+def _is_inline(node: Node) -> bool:
+    """Whether a value is written where it is used."""
+    return node.op == "not" and node.width == 1 and not node.hint and node.args[0].op != "not"
+
+
+class Writer:
+    """Writes the nodes of a schedule; ``window_bytes`` is how much of a frame the module keeps.
+
+    A value is ``s3_ipv4_ttl``: its cycle, and the place in the program that has it first. ``lines`` are the
+    program's, by file and number, for the comments.
+    """
+
+    def __init__(self, schedule: Schedule, window_bytes: int, lines: Mapping[tuple[str, int], str]) -> None:
         self._s = schedule
+        self._lines = lines
         self._skipped = 8 * (WINDOW - window_bytes)
-        self.wires: list[str] = []
+        self._names: dict[Node, str] = {}
+        self._used = Counter[str]()
+        self._cycles: dict[int, list[tuple[Pos | None, str]]] = {}
+        self.kept: list[str] = []
+        """Declarations of registers."""
         self.registers: list[str] = []
         self.partly: set[str] = set()
         """Signals of which some bits may not be used."""
@@ -36,27 +87,56 @@ class Writer:
             if node.op not in ("const", "name"):
                 self._node(node, last[node])
 
+    @property
+    def wires(self) -> list[str]:
+        """The wires, by cycle and with the program's lines: each uses those in front of it, and registers."""
+        made: list[str] = []
+        for cycle, wires in sorted(self._cycles.items()):
+            made.append(f"// ---- cycle {cycle}")
+            before: tuple[str, int] | None = None
+            for pos, wire in wires:
+                at = (pos.file, pos.line) if pos is not None else None
+                if at is not None and at != before:
+                    made.append(f"// {Path(at[0]).name}:{at[1]}: {self._lines.get(at, '').strip()}")
+                before = at or before
+                made.append(wire)
+        return made
+
     def at(self, node: Node, cycle: int) -> str:
         """A value as it is in a cycle."""
         while node.op == "name":
             node = node.args[0]
         if node.op == "const":
             return number(node.attr, node.width)
-        first = self._s.cycle[node]
-        name = f"in_{node.attr}" if node.op == "input" else f"n{node.number}"
-        return name if cycle == first else f"{name}_{cycle}"
+        if _is_inline(node) and cycle == self._s.cycle[node]:
+            return f"~{self.at(node.args[0], cycle)}"
+        name = self._names.get(node)
+        if name is None:
+            name = self._names[node] = self._name(node)
+        if node.op == "input" and cycle == self._s.cycle[node]:
+            return f"in_{node.attr}"
+        return f"s{cycle}_{name}"
+
+    def _name(self, node: Node) -> str:
+        place = "" if node.hint.startswith("$") else legible(node.hint)
+        name = str(node.attr) if node.op == "input" else place or node.op
+        self._used[name] += 1
+        alone = node.op == "input" or (place and self._used[name] == 1)
+        return name if alone else f"{name}_{self._used[name]}"
 
     def _node(self, node: Node, last: int) -> None:
-        name = self.at(node, self._s.cycle[node])
+        first = self._s.cycle[node]
+        name = self.at(node, first)
         if node.op in ("lookup", "cell"):
             self.partly.add(name)
-        elif node.op != "input":
-            self.wires.append(f"wire {vector(node.width)}{name} = {self._expression(node)};")
+        elif node.op != "input" and not _is_inline(node):
+            wire = f"wire {vector(node.width)}{name} = {self._expression(node)};"
+            self._cycles.setdefault(first, []).append((node.pos, wire))
         if node.op == "slice":
-            self.partly.add(self.at(node.args[0], self._s.cycle[node]))
-        for cycle in range(self._s.cycle[node], last):
+            self.partly.add(self.at(node.args[0], first))
+        for cycle in range(first, last):
             after = self.at(node, cycle + 1)
-            self.wires.append(f"reg {vector(node.width)}{after};")
+            self.kept.append(f"reg {vector(node.width)}{after};")
             self.registers.append(f"{after} <= {self.at(node, cycle)};")
 
     def _expression(self, node: Node) -> str:

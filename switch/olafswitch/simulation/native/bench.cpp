@@ -151,7 +151,9 @@ struct Stream {
             open.broken = true;
         }
         const uint64_t keep = sampled.keep;
-        if ((!sampled.last && ~keep) || (keep & (keep + 1))) open.broken = true;
+        // Every byte of a beat but the last, then the first ones, and of none none: AXI4-Stream would allow null
+        // bytes and null beats, but no link here has them.
+        if ((!sampled.last && ~keep) || (keep & (keep + 1)) || !keep) open.broken = true;
         for (int i = 0; i < 64; i++)
             if (keep >> i & 1) open.data.push_back(sampled.data[i]);
         open.last_cycle = cycle;

@@ -3,6 +3,7 @@
 //   0x00 id  0x04 version  0x08 digest  0x0C counters, tables  0x10 target  0x14 slot  0x18 command
 // A command with bit 3 is done for `slot` and every slot below it, one a cycle; `command` reads 1 until then.
 //   0x20 0x24 what a counter or a register's cell held  0x40 … the entry's words: what it does, its key, its mask
+// Every other address, and one within a word, answers DECERR.
 `default_nettype none
 module p4_config #(
     parameter WORDS = 1,              // of the longest entry
@@ -13,20 +14,20 @@ module p4_config #(
 ) (
     input  wire                clk,
     input  wire                rst,
-    input  wire [11:0]         awaddr,
+    input  wire [19:0]         awaddr,
     input  wire                awvalid,
     output wire                awready,
     input  wire [31:0]         wdata,
     input  wire                wvalid,
     output wire                wready,
-    output wire [1:0]          bresp,
+    output reg  [1:0]          bresp,
     output reg                 bvalid,
     input  wire                bready,
-    input  wire [11:0]         araddr,
+    input  wire [19:0]         araddr,
     input  wire                arvalid,
     output wire                arready,
     output reg  [31:0]         rdata,
-    output wire [1:0]          rresp,
+    output reg  [1:0]          rresp,
     output reg                 rvalid,
     input  wire                rready,
 
@@ -48,6 +49,7 @@ module p4_config #(
     input  wire                moves           // when the output is free or takes a beat
 );
     localparam [31:0] ID = 32'h50345254, VERSION = 32'd1;
+    localparam [1:0] OKAY = 2'b00, DECERR = 2'b11;
     reg [31:0] word [0:WORDS-1];
     reg [63:0] held;
     reg        sweeping, acted;
@@ -57,14 +59,12 @@ module p4_config #(
     reg [3:0]  command;
     assign {take, set_default, clear, set} = rst ? 4'b0000 : command;
     reg        have_address, have_data;
-    reg [11:0] address;
+    reg [19:0] address;
     reg [31:0] data;
     wire       asked = command[3] || cell_ask || taking != 3'd0;
     wire       start = have_address && have_data && !bvalid && !asked && !sweeping && !acted;
     assign awready = !have_address;
     assign wready = !have_data;
-    assign bresp = 2'b00;
-    assign rresp = 2'b00;
     assign arready = !rvalid && (sweeping || !asked);
     genvar w;
     generate
@@ -85,11 +85,16 @@ module p4_config #(
         if (bready) bvalid <= 1'b0;
         if (start) begin
             {have_address, have_data} <= 2'b00;
-            if (address == 12'h010) target <= data[7:0];
-            if (address == 12'h014) slot <= data;
+            bresp <= DECERR;
+            if (address == 20'h010 || address == 20'h014 || address == 20'h018) bresp <= OKAY;
+            if (address == 20'h010) target <= data[7:0];
+            if (address == 20'h014) slot <= data;
             for (i = 0; i < WORDS; i = i + 1)
-                if (address == 12'h040 + {i[9:0], 2'b00}) word[i] <= data;
-            if (address == 12'h018) begin
+                if (address == 20'h040 + {i[17:0], 2'b00}) begin
+                    word[i] <= data;
+                    bresp <= OKAY;
+                end
+            if (address == 20'h018) begin
                 command <= {data[2:0] == 3'd4, data[2:0] == 3'd3, data[2:0] == 3'd2,
                             data[2:0] == 3'd1};
                 cell_ask <= data[2:0] == 3'd5 || data[2:0] == 3'd6;
@@ -108,17 +113,21 @@ module p4_config #(
         if (rready) rvalid <= 1'b0;
         if (arvalid && arready) begin
             rvalid <= 1'b1;
+            rresp <= OKAY;
             case (araddr)
-                12'h000: rdata <= ID;
-                12'h004: rdata <= VERSION;
-                12'h008: rdata <= DIGEST;
-                12'h00C: rdata <= {COUNTERS[15:0], TABLES[15:0]};
-                12'h010: rdata <= {24'd0, target};
-                12'h014: rdata <= slot;
-                12'h018: rdata <= {31'd0, |command || asked || sweeping || acted || owed != 0 || last};
-                12'h020: rdata <= held[31:0];
-                12'h024: rdata <= held[63:32];
-                default: rdata <= 32'd0;
+                20'h000: rdata <= ID;
+                20'h004: rdata <= VERSION;
+                20'h008: rdata <= DIGEST;
+                20'h00C: rdata <= {COUNTERS[15:0], TABLES[15:0]};
+                20'h010: rdata <= {24'd0, target};
+                20'h014: rdata <= slot;
+                20'h018: rdata <= {31'd0, |command || asked || sweeping || acted || owed != 0 || last};
+                20'h020: rdata <= held[31:0];
+                20'h024: rdata <= held[63:32];
+                default: begin
+                    rdata <= 32'd0;
+                    rresp <= DECERR;
+                end
             endcase
         end
         if (rst) begin

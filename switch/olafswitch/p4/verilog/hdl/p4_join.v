@@ -1,5 +1,6 @@
 // Puts each frame together again: bytes that the program wrote in place of those that came, and what follows
 // byte SPLIT moved by DELTA bytes, of the shift that the result chooses. Results and frames are in one order.
+// A frame of which nothing is left is dropped: no beat without a byte leaves.
 `default_nettype none
 module p4_join #(
     parameter BEATS = 1,              // beats in which bytes may be written
@@ -55,7 +56,8 @@ module p4_join #(
     wire               ends_early = needs && after_last && ahead <= 0;
     wire               grows = last && total > 64;
     wire               ends = over || (last && !grows);
-    wire               send = go && !drop && !skip;
+    wire               empty = last && !over && total == 0;
+    wire               send = go && !drop && !skip && !empty;
     wire               more = go && !drop && !skip && !over && grows;
     wire               next = go && !more;
     assign beat_ready = !valid || next;
