@@ -1,6 +1,6 @@
 """OlafQueue's registers, defined once.
 
-The Verilog decode (``hdl/olaf_registers.vh``), the table in ``docs/registers.md`` and the accessor below
+The Verilog decode (``hdl/olaf_registers.vh``), the site's table of registers and the accessor below
 come from :data:`REGISTERS`; nothing else states a register's name, offset or reset value.
 ``olaflab generate`` writes the first two.
 """
@@ -339,7 +339,7 @@ class QueueRegisters:
             return
         register = _named(name)
         if register.access not in (Access.SETTING, Access.PULSE, Access.COMMAND):
-            raise BadInput(Problem(f"register {name} is read-only", remedy="see docs/registers.md"))
+            raise BadInput(Problem(f"register {name} is read-only", remedy="see olafctl/queue/registers.py"))
         if not 0 <= value < 1 << 32:
             raise BadInput(Problem(f"{value} does not fit register {name}", remedy="give 0 … 4294967295"))
         self._write(register.offset, value)
@@ -436,5 +436,5 @@ def is_staging(name: str) -> bool:
 
 def _named(name: str) -> Register:
     if name not in BY_NAME:
-        raise BadInput(Problem(f"register {name!r} does not exist", remedy="see docs/registers.md"))
+        raise BadInput(Problem(f"register {name!r} does not exist", remedy="see olafctl/queue/registers.py"))
     return BY_NAME[name]

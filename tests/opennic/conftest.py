@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from olaflab.opennic.verilate import build
+from olafctl.targets.opennic_sim.box import build
 from olafswitch.simulation.bench import Bench
 
 PERIOD = 4000

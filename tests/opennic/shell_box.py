@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from olafctl.targets.opennic.plugin import Plugin
+from olafctl.targets.opennic_sim.box import Around, Box
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.box import Around, Box
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.verilog.module import Module
 from olafswitch.simulation.bench import Received, Signals, Sink, Source

@@ -10,11 +10,13 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
+from olafctl.targets.opennic_sim.box import Box
 from olafctl.wire import layouts
 from olafctl.wire.layouts import CPU_PORT
 from olafctl.wire.modes import Mode
-from olaflab.opennic.box import Box
-from olaflab.opennic.random_frames import (
+from olafswitch.p4.hardware.driver import SLOT
+from olafswitch.simulation.bench import Received
+from olaftest.opennic.random_frames import (
     QUEUE,
     SERVERS_PORT,
     WORKERS_PORT,
@@ -22,8 +24,6 @@ from olaflab.opennic.random_frames import (
     blocks,
     programmed,
 )
-from olafswitch.p4.hardware.driver import SLOT
-from olafswitch.simulation.bench import Received
 from tests.p4src.frames import IPV4_TOS, NEIGHBOUR, SERVER, STRANGER, WORKER, ack, result, update, with_bytes
 
 TWIN = Twin()

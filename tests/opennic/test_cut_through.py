@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from olafctl.targets.opennic_sim.box import Box
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.layouts import CPU_PORT, TUSER, Kind
-from olaflab.opennic.box import Box
-from olaflab.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, prepare, programmed
 from olafswitch.simulation.bench import BEAT, Bench, Sink, Source
+from olaftest.opennic.random_frames import SERVERS_PORT, WORKERS_PORT, Twin, prepare, programmed
 from tests.opennic.conftest import MakeBench, reset
 from tests.opennic.test_measure import PULSES, ends
 from tests.p4src.frames import (

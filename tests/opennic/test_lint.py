@@ -10,8 +10,8 @@ from olafctl.targets.opennic.blocks import place, verilog
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import REGISTERS, WINDOWS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.random_frames import blocks
 from olafswitch.simulation.verilate import lint
+from olaftest.opennic.random_frames import blocks
 
 HDL = paths.sources() / "hdl"
 BOX = HDL / "opennic"

@@ -1,6 +1,6 @@
 """Random frames through the whole box; `olaflab bench box --frames` sends more."""
 
-from olaflab.opennic.random_frames import account
+from olaftest.opennic.random_frames import account
 
 
 def test_every_frame_is_accounted_for() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from olafctl.targets.opennic import plugin
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.random_frames import QUEUE
 from olafswitch.simulation.verilate import lint
+from olaftest.opennic.random_frames import QUEUE
 from tests.opennic.shell_box import MODELS, around
 from tests.opennic.test_plugin import P4, SHELL, needs_shell
 

@@ -10,7 +10,7 @@ import pytest
 from olafctl.targets.opennic import plugin
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE, HOST_HEADER_BYTES
 from olafctl.wire.layouts import CPU_PORT
-from olaflab.opennic.random_frames import QUEUE, Twin, blank, blocks, prepare, program, random_frame
+from olaftest.opennic.random_frames import QUEUE, Twin, blank, blocks, prepare, program, random_frame
 from tests.opennic.shell_box import (
     FIRST_QUEUE,
     QUEUES,

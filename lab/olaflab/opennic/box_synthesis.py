@@ -11,10 +11,10 @@ from pathlib import Path
 from olafctl.queue.verilog import INSTANCE, instance
 from olafctl.targets.opennic.blocks import verilog
 from olafctl.targets.opennic.ips import IPS
+from olafctl.targets.opennic_sim.box import sources
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.random_frames import blocks
-from olaflab.opennic.verilate import sources
 from olafswitch.simulation.mapping import DEVICE, mapped, resources
+from olaftest.opennic.random_frames import blocks
 
 BOX = "olaf_box_250mhz"
 BLOCKS = tuple(ip.name for ip in IPS)

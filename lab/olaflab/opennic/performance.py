@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from olafctl.queue.registers import CLOCK_HZ
 from olafctl.targets.opennic.box_registers import Copy
+from olafctl.targets.opennic_sim.box import build
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram
 from olafctl.wire.layouts import Kind
-from olaflab.opennic import random_frames
-from olaflab.opennic.verilate import build
 from olafswitch.simulation.bench import BEAT, Bench, Received, Signals, Sink, Source
+from olaftest.opennic import random_frames
 
 WARM_UP = 10
 """Frames that leave before counting begins."""

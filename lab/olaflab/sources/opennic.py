@@ -44,14 +44,13 @@ def generated() -> dict[Path, str]:
             bits=width(metadata),
             tuser=[field.name.upper() for field in TUSER.fields],
         ),
-        Path("docs/opennic-registers.md"): fill(
-            "opennic/registers.md.j2",
-            windows=WINDOWS,
-            registers=REGISTERS,
-            box_base=BOX_BASE,
-            box_bytes=BOX_BYTES,
-        ),
     }
+
+
+def pages() -> dict[str, str]:
+    """Make the site's page of the box's registers."""
+    given = {"windows": WINDOWS, "registers": REGISTERS, "box_base": BOX_BASE, "box_bytes": BOX_BYTES}
+    return {"docs/opennic-registers": fill("opennic/registers.md.j2", **given)}
 
 
 def _of(access: Access) -> list[Register]:

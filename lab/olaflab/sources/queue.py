@@ -62,9 +62,13 @@ def generated() -> dict[Path, str]:
         Path("hdl/olaf_geometry.vh"): verilog.bounds(),
         Path("hdl/olaf_meta.vh"): _meta(),
         Path("hdl/olaf_dispositions.vh"): _dispositions(),
-        Path("docs/registers.md"): _table(),
         Path("olafctl/queue/native/registers.h"): _offsets(),
     }
+
+
+def pages() -> dict[str, str]:
+    """Make the site's page of registers."""
+    return {"docs/registers": _table()}
 
 
 def _of(access: Access) -> list[Register]:

@@ -7,6 +7,8 @@ from olafctl.queue.registers import Access, Register
 from olafctl.targets.opennic.registers import BY_NAME, REGISTERS
 from olafswitch.errors import BadInput, Problem
 
+_LISTED = "see olafctl/targets/opennic/registers.py"
+
 
 @dataclass(frozen=True)
 class Copy:
@@ -41,7 +43,7 @@ class BoxRegisters:
         """Set a setting or act on a pulse. Raises BadInput when it cannot be written or is not 32 bits."""
         register = _named(name)
         if register.access not in (Access.SETTING, Access.PULSE):
-            raise BadInput(Problem(f"register {name} is read-only", remedy="see docs/opennic-registers.md"))
+            raise BadInput(Problem(f"register {name} is read-only", remedy=_LISTED))
         if not 0 <= value < 1 << 32:
             raise BadInput(Problem(f"{value} does not fit register {name}", remedy="give 0 … 4294967295"))
         self._write(register.offset, value)
@@ -124,5 +126,5 @@ class BoxRegisters:
 
 def _named(name: str) -> Register:
     if name not in BY_NAME:
-        raise BadInput(Problem(f"register {name!r} does not exist", remedy="see docs/opennic-registers.md"))
+        raise BadInput(Problem(f"register {name!r} does not exist", remedy=_LISTED))
     return BY_NAME[name]

@@ -1,6 +1,6 @@
 """The box's own registers and its address map, defined once.
 
-``hdl/opennic/olaf_box_registers.v``, ``hdl/opennic/olaf_box_map.vh`` and ``docs/opennic-registers.md`` come
+``hdl/opennic/olaf_box_registers.v``, ``hdl/opennic/olaf_box_map.vh`` and the site's table of registers come
 from here (``olaflab generate``); nothing else states an address of the box.
 """
 

@@ -85,7 +85,7 @@ def command(
 
 
 def _account(frames: int, seed: int) -> Report:
-    from olaflab.opennic.random_frames import account
+    from olaftest.opennic.random_frames import account
 
     done = account(frames, seed, log_progress)
     dropped = ", ".join(f"{count} {name}" for name, count in done.dropped.items())

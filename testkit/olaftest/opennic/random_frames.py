@@ -18,12 +18,12 @@ from olafctl.targets.opennic.blocks import block
 from olafctl.targets.opennic.box_registers import Copy
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import HOST_ETHER_TYPE
+from olafctl.targets.opennic_sim.box import Box
 from olafctl.wire import layouts
 from olafctl.wire.frames import Datagram, Endpoint, mac_bits, pack, unpack
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import ANY_PORT, CPU_PORT, QUEUE_PORT, TUSER, FrameType, Refusal
 from olafctl.wire.modes import Mode
-from olaflab.opennic.box import Box
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.compiler import compile_program
 from olafswitch.p4.hardware.driver import Driver

@@ -1,4 +1,4 @@
-"""A simulated card's process: ``python -m olaflab.opennic.process STATE``."""
+"""A simulated card's process: ``python -m olafctl.targets.opennic_sim.process STATE``."""
 
 import threading
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from olafctl.targets import deployment, serving_process
 from olafctl.targets.opennic.process import read_settings
-from olaflab.opennic.card import SimulatedCard
-from olaflab.opennic.front import open_front
+from olafctl.targets.opennic_sim.card import SimulatedCard
+from olafctl.targets.opennic_sim.front import open_front
 from olafswitch.errors import OlafError
 
 

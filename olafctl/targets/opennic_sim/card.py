@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from olafctl.queue.registers import CLOCK_HZ
-from olafctl.targets.opennic.bar import ALL_ONES, WRITE
+from olafctl.targets.opennic.bar import ALL_ONES, WRITE, Accesses
 from olafctl.targets.opennic.health import CMACS, RS_FEC, RX_ALIGNED, RX_OK, RX_STATUS
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.plugin import MANIFEST, TABLES
 from olafctl.targets.opennic.registers import BOX_BASE, BOX_BYTES, BY_NAME
+from olafctl.targets.opennic_sim.box import Box
+from olafctl.targets.opennic_sim.front import Front, Segment, wait
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.accesses import Accesses
-from olaflab.opennic.box import Box
-from olaflab.opennic.front import Front, Segment, wait
 from olafswitch.p4.verilog.module import Module
 from olafswitch.ports import unix
 

@@ -15,9 +15,9 @@ from olafctl.targets.opennic import registers
 from olafctl.targets.opennic.process import undo, write_settings
 from olafctl.targets.opennic.running import RunningCard
 from olafctl.targets.opennic.service import Settings, devices
+from olafctl.targets.opennic_sim import box
+from olafctl.targets.opennic_sim.card import blocks_of
 from olafctl.testbed.model import Testbed
-from olaflab.opennic import box
-from olaflab.opennic.card import blocks_of
 from olafswitch import cache, toolchain
 from olafswitch.errors import Problem
 
@@ -67,7 +67,7 @@ class OpennicSim:
         with deployment.starting(state, recorded, progress):
             write_settings(state, settings)
             progress("starting the simulated card")
-            queue_process.start("olaflab.opennic.process", state, _CARD_LOG, _START_SECONDS)
+            queue_process.start("olafctl.targets.opennic_sim.process", state, _CARD_LOG, _START_SECONDS)
             progress("starting its agent")
             queue_process.start("olafctl.targets.opennic.process", state, seconds=_START_SECONDS)
             return RunningCard(state, recorded, testbed.root.name, _LOGS)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from olafctl import paths
 from olafctl.queue import verilog as queue_verilog
 from olafctl.queue.registers import QueueRegisters
 from olafctl.queue.verilog import INSTANCE, instance
@@ -14,10 +15,10 @@ from olafctl.targets.opennic.box_registers import BoxRegisters
 from olafctl.targets.opennic.ips import IPS
 from olafctl.targets.opennic.registers import WINDOWS
 from olafctl.wire.geometry import Geometry
-from olaflab.opennic.verilate import build
 from olafswitch.errors import OlafError, Problem
 from olafswitch.p4.hardware.driver import Driver
 from olafswitch.p4.verilog.module import Module
+from olafswitch.simulation import verilate
 from olafswitch.simulation.bench import Bench, Signals, Sink, Source
 
 _NATIVE = Path(__file__).parent / "native"
@@ -175,3 +176,31 @@ def library(
             native = [_NATIVE / "box_time.cpp", _QUEUE_TIME]
             return build("olaf_box_250mhz", parameters, more, native, progress=progress)
         return build(around.top, {}, [*more, *around.sources], (), around.defines, progress, around.included)
+
+
+def sources() -> list[Path]:
+    """List every Verilog file of the box and of OlafQueue, in a stable order."""
+    hdl = paths.sources() / "hdl"
+    return sorted([*hdl.glob("*.v*"), *(hdl / "opennic").glob("*.v*")])
+
+
+def build(
+    top: str,
+    parameters: Mapping[str, int] | None = None,
+    more: Sequence[Path] = (),
+    native: Sequence[Path] = (),
+    defines: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda step: None,
+    included: Sequence[Path] = (),
+) -> Path:
+    """Build the library of module ``top``: see :func:`olafswitch.simulation.verilate.build`.
+
+    ``more`` are further Verilog files, such as stand-ins for IPs; ``included`` are what these include.
+    """
+    hdl = paths.sources() / "hdl"
+    own = [] if any(path.stem == top for path in more) else [hdl / "opennic" / f"{top}.v"]
+    folders = [hdl / "opennic", hdl, *dict.fromkeys(path.parent for path in included)]
+    return verilate.build(
+        top, [*more, *own], parameters, folders=folders, sources=[*sources(), *included], native=native,
+        defines=defines, progress=progress,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Frames through the whole simulated box, each accounted for."""
