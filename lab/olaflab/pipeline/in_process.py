@@ -12,9 +12,11 @@ from olafctl.targets.interface import Progress
 from olafctl.targets.queue_library import queue_library as verilated
 from olafctl.targets.software.target import queue_library as in_cpp
 from olafctl.testbed.model import Testbed
+from olafctl.wire.modes import Mode
 from olaflab.pipeline.engines import Engines, Stages, engines_of
 from olafswitch import cache
 from olafswitch.engine.compile import INCLUDES, engine_library
+from olafswitch.errors import OlafError, Problem
 from olafswitch.toolchain import cxx, run
 
 _SOURCE = Path(__file__).parent / "native" / "in_process.cpp"
@@ -88,6 +90,21 @@ class InProcess:
         full = self._engine.losses().between_shards - full
         return Together(left / took * 1e9, ns, per_core, lost, full)
 
+    def hold(self, mode: Mode) -> None:
+        """Let updates wait in the queue, which treats them by ``mode``."""
+        registers = self._engine.registers(0)
+        registers.write("mode", mode.number)
+        registers.write("hold", 1)
+
+    def count(self, frames: Sequence[bytes], count: int, from_server: bool) -> None:
+        """Let callgrind count ``count`` frames, after as many that it does not. Raises OlafError where the
+        compiler found no header of valgrind's."""
+        port = self._out if from_server else self._port
+        given = self._engine.handle, port, b"".join(frames), len(frames), len(frames[0]), count, _BURST
+        self._native.olaf_in_process_run(*given)
+        if not self._native.olaf_in_process_count(*given):
+            raise OlafError(Problem("valgrind/callgrind.h is missing", remedy="apt-get install valgrind"))
+
     def profile(self, frames: Sequence[bytes], count: int) -> Stages:
         """Where the time goes."""
         return self._engines.stages(self._port, frames, count)
@@ -131,4 +148,6 @@ def _native() -> ctypes.CDLL:
         ctypes.POINTER(u64),
     )
     library.olaf_in_process_run.argtypes = (pointer, u32, text, size, size, u64, u64)
+    library.olaf_in_process_count.argtypes = library.olaf_in_process_run.argtypes
+    library.olaf_in_process_count.restype = ctypes.c_bool
     return library

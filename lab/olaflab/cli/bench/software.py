@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from olaflab.verb import Report, argument, option, verb
+from olaflab.verb import Report, Table, argument, option, verb
 from olafswitch.console.output import log_progress
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from olaflab.pipeline.twin import Rate
 
 _JUMBO_BEATS = 142
+_COUNTED = 6400
 _MALFORMED, _STOPPED_SECONDS = 1_000_000, 5.0
 
 
@@ -40,6 +41,10 @@ def command(
         None, "Instead: over veths, so long at 90 % of what an engine of --cores shards (2) carries, updates"
         " of --size bytes; losses and their places each 30 s.", least=1.0, metavar="SECONDS",
     ),
+    instructions: bool = option(
+        False, "Instead: instructions of an update, a merged update, a plain frame and an ACK in each part,"
+        " in process, counted by valgrind's callgrind: the same in every run.",
+    ),
 ) -> Report:  # fmt: skip
     """Measure frames/s through the target software and the twin.
 
@@ -63,6 +68,8 @@ def command(
         return _soak(cores or 2, size, soak)
     if cores is not None:
         return _measure_shards(cores, frames, runs)
+    if instructions:
+        return _count_instructions(testbed)
     bed = testbeds.load(testbeds.locate(testbed))
     if faults:
         survived = faulty.run(bed, _MALFORMED, _STOPPED_SECONDS, log_progress)
@@ -122,6 +129,18 @@ def _measure_in_process(bed: "Testbed", frames: int) -> dict[str, Any]:
                 "ns": profile,
             }
     return results
+
+
+def _count_instructions(testbed: str) -> Report:
+    from olaflab.pipeline.instructions import count_instructions
+
+    counted = count_instructions(testbed, _COUNTED, log_progress)
+    parts = list(next(iter(counted.values())))
+    rows = [
+        (kind, *(round(cost[part]) for part in parts), round(sum(cost.values())))
+        for kind, cost in counted.items()
+    ]
+    return Report(counted, [Table("Instructions a frame", ("frame", *parts, "all"), rows)])
 
 
 def _soak(shards: int, size: int, seconds: float) -> Report:

@@ -1,0 +1,30 @@
+"""Instructions a frame, counted by callgrind: no part of the software engine becomes dearer unnoticed."""
+
+import shutil
+
+import pytest
+
+from olaflab.pipeline.instructions import KINDS, count_instructions, read_costs
+
+COMMITTED = {
+    "update": (788, 683, 1516, 548),
+    "merged update": (712, 0, 379, 211),
+    "plain UDP": (472, 620, 982, 550),
+    "ACK": (759, 2125, 865, 613),
+}
+"""Instructions in VNP4₁, VNP4₂, the queue, and libc with the switch and the loop: `laptop`, g++ 12."""
+
+
+def test_inclusive_costs_of_calls_are_not_counted_twice() -> None:
+    own = "ob=(1) /a\nfn=(1) f\n3 10\n+1 5\n"
+    profile = f"events: Ir\n{own}cob=(2) /b\ncfn=(2) g\ncalls=4 9\n3 700\nob=(2)\nfn=(2)\n9 700\n"
+    assert read_costs(profile) == {"/a": 15, "/b": 700}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_counts_are_within_a_tenth_of_the_committed_ones() -> None:
+    counted = count_instructions("laptop", 1280, str)
+    assert tuple(counted) == KINDS
+    for kind, parts in counted.items():
+        assert sum(parts.values()) == pytest.approx(sum(COMMITTED[kind]), rel=0.1), (kind, parts)
