@@ -180,35 +180,3 @@ def test_a_role_configuration_is_ignored_as_bmv2_does(p4info: P4Info) -> None:
     ):
         controller.send(_asked('device_id: 1 role { config { type_url: "type.example/config" } }'))
         assert controller.next("arbitration").status.code == OK
-
-
-def test_requests_without_an_election_id_are_answered_as_bmv2_answers(p4info: P4Info) -> None:
-    """BMv2's answers by its server's source: strict devices refuse each of these."""
-    commit = "VERIFY_AND_COMMIT"
-    for as_bmv2, allowed in ((True, "OK"), (False, "PERMISSION_DENIED")):
-        with serve({1: MemoryPlane(())}, "127.0.0.1:0", as_bmv2=as_bmv2) as agent, ExitStack() as stack:
-            none, some, other = (stack.enter_context(Controller(agent.address)) for _ in range(3))
-            assert none.set_pipeline(commit, p4info) == allowed  # without a stream
-            assert some.arbitrate(None).status.code == (OK if as_bmv2 else NO_PRIMARY)
-            assert some.set_pipeline(commit, p4info) == allowed  # after an arbitration with the device alone
-            assert some.write(GROUP) == [allowed]
-            assert other.arbitrate(7).status.code == OK
-            assert some.set_pipeline(commit, p4info) == "PERMISSION_DENIED"
-            assert none.set_pipeline(commit, p4info) == "PERMISSION_DENIED"
-            assert other.set_pipeline(commit, p4info) == "OK"
-            if not as_bmv2:
-                continue
-            assert some.next("arbitration").status.code == TAKEN
-            other.disconnect()
-            assert some.next("arbitration").status.code == OK  # the highest of those that are left
-            assert some.set_pipeline(commit, p4info) == "OK"
-            assert other.arbitrate(3).status.code == OK  # though 7 was seen before
-
-
-def test_a_role_configuration_is_ignored_as_bmv2_does(p4info: P4Info) -> None:
-    with (
-        serve({1: MemoryPlane(())}, "127.0.0.1:0", as_bmv2=True) as agent,
-        Controller(agent.address) as controller,
-    ):
-        controller.send(_asked('device_id: 1 role { config { type_url: "type.example/config" } }'))
-        assert controller.next("arbitration").status.code == OK

@@ -68,11 +68,11 @@ class Report:
 
     killed: dict[str, int]
     cuts: dict[str, int]
-    """Of the network, by what became of what was under way."""
+    """Cuts of the network, by what became of what was under way."""
     outcomes: dict[str, int]
-    """Of joins, leaves and moves."""
+    """Outcomes of joins, leaves and moves."""
     reads: int
-    """Of the whole membership, each compared with the history at its revision."""
+    """Reads of the whole membership, each compared with the history at its revision."""
     revisions: int
     members: int
     """At the end."""
@@ -82,7 +82,7 @@ class Report:
 
 
 class Ground(Protocol):
-    """What is disturbed."""
+    """A deployment that is disturbed, with its daemons."""
 
     @property
     def daemons(self) -> Sequence[DaemonProcess]: ...

@@ -42,7 +42,8 @@ class Call:
     """Where to; of a ``read`` where it was found, empty when it was no member."""
     began: int
     ended: float
-    """Of an unknown outcome: when the daemon that may still have had it was dead; infinite if it lived on."""
+    """For an unknown outcome, when the daemon that may still have had it was dead; infinite if it lived
+    on."""
     outcome: Outcome
 
 

@@ -33,7 +33,7 @@ class KeptTwin:
     """See the module."""
 
     folder: Path
-    """Of the deployment."""
+    """Folder of the deployment."""
     daemon: DaemonProcess
     relays: tuple[Relay, ...]
 

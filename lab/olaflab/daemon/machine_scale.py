@@ -51,8 +51,8 @@ def verbs(machines: int, progress: Callable[[str], None]) -> dict[str, float]:
 
 
 def calls(progress: Callable[[str], None]) -> dict[int, tuple[float, float]]:
-    """By the number of agents, one of whose calls is made of each at once: seconds, and MB that the caller
-    has grown by."""
+    """Return, by the number of agents, one of whose calls is made of each at once: seconds, and MB that
+    the caller has grown by."""
     found: dict[int, tuple[float, float]] = {}
     with TemporaryDirectory(prefix="olaf-") as place:
         folder = Path(place)

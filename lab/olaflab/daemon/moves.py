@@ -73,7 +73,7 @@ class Report:
     marks: int
     """ACKs to a group right after a move had returned; each was looked for at the worker that moved."""
     stale: int
-    """Of those to the group that it had left, those that it got."""
+    """ACKs to the group that it had left which it still got."""
     seconds: float
     problems: list[str]
 

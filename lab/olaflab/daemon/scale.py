@@ -52,9 +52,9 @@ class Figures:
     """The same when the devices hold everything already."""
     join_median: float
     join_p99: float
-    """Of one client that waits for each answer."""
+    """Joins of one client that waits for each answer."""
     joins_per_second: float
-    """Of 16 clients at once."""
+    """Joins of 16 clients at once."""
     join_cpu: float
     """Processor time of the daemon for each of these."""
     memory: int
