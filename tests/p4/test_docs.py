@@ -15,6 +15,7 @@ from olafswitch.p4.emit.rows import ALGORITHMS
 from olafswitch.p4.syntax import tree
 from olafswitch.p4.syntax.parse import parse
 from olafswitch.p4.syntax.preprocess import HOME, preprocess
+from olafswitch.p4runtime.agent import write_objects as objects
 from olafswitch.p4runtime.agent import write_tables as writes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +64,7 @@ def test_externs(include: str, head: str, emissions: set[str]) -> None:
 
 def test_entities() -> None:
     rows = {row[0].strip("`"): row[1].split(", ") for row in _rows("entity")}
-    names = {writes.INSERT: "INSERT", writes.MODIFY: "MODIFY", writes.DELETE: "DELETE"}
+    names = {objects.INSERT: "INSERT", objects.MODIFY: "MODIFY", objects.DELETE: "DELETE"}
     known = {entity: [names[each] for each in kinds] for entity, kinds in writes._BY_ENTITY.items()}
     known["table_entry"] = [names[each] for each in writes._PLAIN]
     assert rows == known

@@ -23,7 +23,7 @@ from olafctl.wire.modes import Mode
 from olaflab.pipeline import in_process, twin
 from olafswitch.errors import MissingTool, OlafError, Problem
 from olafswitch.p4.compiler import compile_text
-from olaftest.frames import FrameType
+from olafctl.wire.layouts import FrameType
 
 KINDS = ("update", "merged update", "plain UDP", "ACK")
 _SIZE, _ACK_SIZE = 256, 64
