@@ -19,11 +19,11 @@ from olafctl.targets.interface import Progress
 from olafctl.targets.twin.pipeline import CONFIG
 from olafctl.testbed.model import Testbed
 from olafctl.wire.frames import Datagram, Endpoint
+from olafctl.wire.layouts import FrameType
 from olafctl.wire.modes import Mode
 from olaflab.pipeline import in_process, twin
 from olafswitch.errors import MissingTool, OlafError, Problem
 from olafswitch.p4.compiler import compile_text
-from olafctl.wire.layouts import FrameType
 
 KINDS = ("update", "merged update", "plain UDP", "ACK")
 _SIZE, _ACK_SIZE = 256, 64
