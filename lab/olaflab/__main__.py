@@ -1,5 +1,15 @@
-"""``python -m olaflab`` is ``olaflab``."""
+"""Run ``olaflab``, which an interrupt ends cleanly from the start."""
 
-from olaflab.main import main
+from olafswitch.interrupts import end_quietly
 
-main()
+
+def main() -> None:
+    """Load the command line and run it."""
+    end_quietly()
+    from olaflab.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -15,10 +15,10 @@ from olafswitch.console.output import json_option, show
     help="Make a server's pair, for this name or address; may be repeated. Without it, a client's.",
 )  # fmt: skip
 @click.option(
-    "--role", type=click.Choice(["operator", "controller", "reader"]), default="operator", show_default=True,
-    help="What a client's certificate allows at agents.",
+    "--role", type=click.Choice(["operator", "controller", "reader"]), default="reader", show_default=True,
+    help="Rights of a client's certificate at daemons and agents.",
 )  # fmt: skip
-@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="Valid so long.")
+@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True, help="Validity.")
 @json_option("Print the files as JSON.")
 def command(folder: Path, name: str, hosts: tuple[str, ...], role: str, days: int, as_json: bool) -> None:
     """Make a certificate, NAME.pem, and its key, NAME.key, in FOLDER.
@@ -27,7 +27,7 @@ def command(folder: Path, name: str, hosts: tuple[str, ...], role: str, days: in
 
     \b
       olafctl certs certs server --host controller.lab --host 192.0.2.7
-      olafctl certs certs client
+      olafctl certs certs client --role operator
       olafctl daemon laptop --listen 192.0.2.7:9600 --tls-cert certs/server.pem \\
           --tls-key certs/server.key --tls-ca certs/ca.pem
       OLAF_CERTS=certs OLAF_DAEMON=192.0.2.7:9600 olafctl cluster list

@@ -100,6 +100,8 @@ def command(
         f"{outcome.name}: {done}, {counted(outcome.changes.size, 'change')} programmed and verified "
         f"in {outcome.programming:.2f} s"
     )
+    for line in outcome.renamed:
+        click.echo(line)
     if outcome.hosts:
         click.echo(f"{counted(len(outcome.hosts), 'host')} changed: olafctl exec HOST -- PROGRAM")
 
@@ -138,7 +140,7 @@ def _show_plan(outcome: "Outcome", bed: "Testbed", again: bool) -> None:
                 click.echo(f"+ machine {machine.name}: {engines or 'nothing'}")
     for device in outcome.pushed:
         click.echo(f"+ {device} pipeline")
-    for line in (*outcome.ports, *outcome.changes.lines(), *outcome.hosts):
+    for line in (*outcome.ports, *outcome.changes.lines(), *outcome.hosts, *outcome.renamed):
         click.secho(line, fg={"+": "green", "-": "red"}.get(line[0], "yellow"))
 
 
@@ -153,6 +155,7 @@ def _as_json(outcome: "Outcome", dry_run: bool) -> dict[str, object]:
         "going_on": list(outcome.going_on),
         "changes": list(outcome.changes.lines()),
         "hosts": list(outcome.hosts),
+        "renamed": list(outcome.renamed),
         "forgotten": list(outcome.forgotten),
         "unplugged": list(outcome.unplugged),
         "programming_seconds": round(outcome.programming, 4),

@@ -23,7 +23,12 @@ def command() -> None:
     command,
     click.argument("cluster", shell_complete=names.clusters),
     click.argument("ip"),
-    click.option("--port", required=True, type=click.IntRange(1), help="Front port that leads to it."),
+    click.option(
+        "--port",
+        required=True,
+        shell_complete=names.ports,
+        help="Front port that leads to it: its number, or its name in the testbed.",
+    ),
     click.option("--udp-port", type=click.IntRange(1, 65535), help="Its UDP port.  [default: the testbed's]"),
     click.option("--name", help="Its name.  [default: its address]"),
     click.option("--mac", help="Its MAC address.  [default: made from its address]"),
@@ -40,9 +45,9 @@ def command() -> None:
     ),
     json_help="Print the member as JSON.",
 )
-def join(call: Call, **wish: Any) -> Any:
+def join(call: Call, port: str, **wish: Any) -> Any:
     """Let the worker at address IP join CLUSTER."""
-    return call("Join", **wish)
+    return call("Join", port=_port_number(call, port), **wish)
 
 
 @asking(
@@ -60,14 +65,38 @@ def leave(call: Call, **fields: Any) -> Any:
     command,
     _WORKER,
     click.argument("cluster", shell_complete=names.clusters, default=""),
-    click.option("--port", type=click.IntRange(1), help="Front port, of any engine, that leads to it then."),
+    click.option(
+        "--port",
+        shell_complete=names.ports,
+        help="Front port, of any engine, that leads to it then: its number or name.",
+    ),
     json_help="Print the member as JSON.",
 )
-def move(call: Call, cluster: str, port: int | None, **fields: Any) -> Any:
+def move(call: Call, cluster: str, port: str | None, **fields: Any) -> Any:
     """Move WORKER to another cluster, front port, or both.
 
     No frame is lost.
     """
     if not cluster and port is None:
         raise click.UsageError("give a CLUSTER, a --port, or both")
-    return call("MoveWorker", cluster=cluster, port=port or 0, **fields)
+    number = 0 if port is None else _port_number(call, port)
+    return call("MoveWorker", cluster=cluster, port=number, **fields)
+
+
+def _port_number(call: Call, text: str) -> int:
+    """Return the number of a front port, which may be named as in the testbed. Raises BadInput."""
+    from olafctl.control.deploy import recorded
+    from olafctl.control.store import pick
+    from olafswitch.errors import BadInput, OlafError, Problem
+
+    if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16:
+        return int(text)
+    deployment = call.keywords["deployment"]
+    try:
+        known = {port.name: port.number for port in recorded(pick(deployment or None)).ports}
+    except OlafError:
+        what = f"{text!r} is no number, and the names of ports are not known here"
+        raise BadInput(Problem(what, "--port", "give the front port's number")) from None
+    if text not in known:
+        raise BadInput(Problem(f"front port {text!r} does not exist", "--port", f"one of {', '.join(known)}"))
+    return known[text]

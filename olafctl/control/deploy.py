@@ -63,13 +63,16 @@ class Outcome:
     """What changed of the hosts' namespaces, as lines of a diff."""
     forgotten: tuple[str, ...] = ()
     """With ``force``: members that joined at run time, as CLUSTER/NAME."""
+    renamed: tuple[str, ...] = ()
+    """Clusters and workers whose names came or went, as lines of a diff: no device knows a name."""
     unplugged: tuple[str, ...] = ()
     """Front ports without a carrier, a line each."""
 
     @property
     def changed(self) -> bool:
         """Whether anything was done at all."""
-        return bool(self.started or self.pushed or self.changes.size or self.ports or self.hosts)
+        pipeline = self.started or self.pushed or self.changes.size or self.ports
+        return bool(pipeline or self.hosts or self.renamed)
 
 
 def deploy(
@@ -111,7 +114,8 @@ def deploy(
     as_given = as_given or force
     if dry_run:
         foreseen = _foresee(wanted if as_given else _with_members(wanted, store), store)
-        return replace(foreseen, forgotten=members.forgotten(testbed, store) if force else ())
+        forgotten = members.forgotten(testbed, store) if force else ()
+        return replace(foreseen, forgotten=forgotten, renamed=_renamed(_before(store), testbed))
     with locked(store.folder):
         forgotten = members.forgotten(testbed, store) if force else ()
         before = _before(store)
@@ -132,7 +136,22 @@ def deploy(
         except BaseException as error:
             _roll_back(before, wanted, store, progress, error, take_over, before_hosts)
             raise
-        return replace(outcome, forgotten=forgotten)
+        return replace(outcome, forgotten=forgotten, renamed=_renamed(before, wanted.testbed))
+
+
+def _renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
+    """List the names that come and go, as lines of a diff."""
+    if before is None:
+        return ()
+    lines = []
+    for what, old, new in (
+        ("cluster", before.clusters, after.clusters),
+        ("worker", before.workers, after.workers),
+    ):
+        names = [{each.name for each in some} for some in (old, new)]
+        lines += [f"- {what} {name}" for name in sorted(names[0] - names[1])]
+        lines += [f"+ {what} {name}" for name in sorted(names[1] - names[0])]
+    return tuple(lines)
 
 
 def kept(store: Store, testbed: Testbed) -> Outcome:

@@ -74,19 +74,26 @@ class Everywhere:
         return give
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Return what keeps each machine from its share, and every machine that cannot be reached."""
+        """List what keeps each machine from its share, and every machine that cannot be reached. Raises
+        Unreachable where nothing else is wrong."""
+
+        away: list[Problem] = []
 
         def of(agent: Agent) -> Sequence[Problem]:
             try:
                 found = agent.call("Problems", **_part(testbed, agent.machine))
             except Unreachable as error:
-                return error.problems
+                away.extend(error.problems)
+                return ()
             return [
                 Problem(each["what"], f"{agent.machine.name}: {each['where']}", each["remedy"])
                 for each in found
             ]
 
-        return [problem for each in each(self._agents(testbed), of).values() for problem in each]
+        problems = [problem for each in each(self._agents(testbed), of).values() for problem in each]
+        if away and not problems:
+            raise Unreachable(*away)
+        return [*away, *problems]
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningEverywhere:
         """Start every machine's share; one that runs already is left alone. Where one fails, those that were

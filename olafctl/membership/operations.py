@@ -82,6 +82,7 @@ class Operations:
             wanted = replace(wish, segments=segments, epoch=epoch)
             require(rules.of_cluster(wanted, self._ground))
             require(rules.of_threshold(wanted, self._ground))
+            require(rules.of_objective_names(wanted, membership.clusters))
             number = membership.cluster_numbers.least()
             if number is None:
                 what = f"the table `cluster_multicast` holds {limits.CLUSTERS} clusters"

@@ -3,7 +3,8 @@
 Each rule gives the problems it finds; ``where`` of a problem is the field.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from olafctl import quantities
 from olafctl.membership import limits
@@ -196,6 +197,7 @@ def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     if cluster.staleness_bound is None:
         return
     mode = ground.mode_of(cluster)
+    yield from _players(cluster, "staleness_bound")
     if not 0 <= cluster.staleness_bound <= GREATEST_BOUND:
         what = f"a staleness of {cluster.staleness_bound} versions"
         yield Problem(what, "staleness_bound", f"give 0 … {GREATEST_BOUND}, or off")
@@ -213,6 +215,7 @@ def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
     except BadInput as error:
         yield from error.problems
         return
+    yield from _players(cluster, "objective")
     text = repr(cluster.objective)
     if ground.is_tree:
         what = f"{text} cannot be proven: the verifier knows one queue, and updates pass several here"
@@ -224,6 +227,22 @@ def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
         yield Problem("is missing", "period", "say how often each worker sends")
     else:
         yield from undescribed(cluster, ground)
+
+
+def _players(cluster: Cluster, field: str) -> Iterator[Problem]:
+    """Refuse what is about updates for a cluster whose members send none."""
+    if any(member.kind is Kind.PLAYER for member in cluster.workers):
+        what = f"{cluster.name!r} has players, which receive weights and send no updates"
+        yield Problem(what, field, "leave it out")
+
+
+def of_objective_names(cluster: Cluster, known: Container[str]) -> Iterator[Problem]:
+    """Refuse an objective that names a cluster that does not exist."""
+    with suppress(BadInput):
+        for name in objective(cluster.objective).clusters if cluster.objective else ():
+            if name != cluster.name and name not in known:
+                what = f"{cluster.objective!r} names {name!r}, which does not exist"
+                yield Problem(what, "objective", "name clusters that exist, or none")
 
 
 def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:

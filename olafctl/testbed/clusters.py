@@ -71,7 +71,11 @@ def check(clusters: Iterable[Cluster], entries: Mapping[str, Section], ground: G
     """Hold what was read against the rules for clusters; ``entries`` are as :func:`read` gives them."""
     for cluster in clusters:
         entry = entries[cluster.name]
-        for problem in (*rules.of_cluster(cluster, ground), *rules.of_threshold(cluster, ground)):
+        for problem in (
+            *rules.of_cluster(cluster, ground),
+            *rules.of_threshold(cluster, ground),
+            *rules.of_objective_names(cluster, entries),
+        ):
             place = entry.own_place if problem.where == "cluster" else entry.place(problem.where)
             entry.report.add(place, problem.what, problem.remedy)
 

@@ -72,6 +72,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
         text=text,
     )
     _check_servers(testbed, top)
+    if not report.problems:
+        machines.check_used((one.engine for one in declared), report)
     places = [one.engine.machine for one in declared]
     if any(one.engine.shards > 1 and places.count(one.engine.machine) > 1 for one in declared):
         why = "take shards out: engines of one machine share a thread"

@@ -1,17 +1,22 @@
 """The ``machines`` section: where engines run, each machine with the address of its agent; and what of a
 testbed one machine has."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
+from ipaddress import ip_address
 
 from olafctl import quantities
 from olafctl.quantities import Unreadable
-from olafctl.testbed.model import Machine, Testbed
-from olafctl.testbed.source import Place, Section
+from olafctl.testbed.model import Engine, Machine, Testbed
+from olafctl.testbed.source import Place, Report, Section
 from olafctl.testbed.topology import Topology
 from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import address as addresses
 
+_NAME = re.compile(r"(?=.{1,253}$)(?!.*\.?[0-9.]+$)[A-Za-z0-9]([A-Za-z0-9-]{0,62}(\.[A-Za-z0-9])?)*")
+"""A DNS name; what ends in a number alone would be an address."""
 _ADDRESS = "give where its agent listens, such as address: 192.0.2.7:9700"
 
 
@@ -42,6 +47,13 @@ class Machines:
             at.setdefault(address, name)
             self._found.setdefault(name, (Machine(name, address), entry.own_place))
 
+    def check_used(self, engines: Iterable[Engine], report: Report) -> None:
+        """Report each machine on which no engine runs."""
+        used = {engine.machine for engine in engines}
+        for name, (_, place) in self._found.items():
+            if name not in used:
+                report.add(place, f"no engine runs on {name}", "give one `machine`, or take the machine out")
+
     def of_engine(self, section: Section) -> str:
         """The ``machine`` of an engine's section; empty where there are no machines."""
         if not self._found and not section.has("machine"):
@@ -58,13 +70,26 @@ class Machines:
 
 
 def _address(text: str) -> str:
-    try:
-        addresses.check_form(text)
-    except BadInput:
-        raise Unreadable(f"{quantities.quoted(text)} is not HOST:PORT", _ADDRESS) from None
     if addresses.socket_of(text) is not None:
         raise Unreadable("is a UNIX socket, which no other machine reaches", _ADDRESS)
+    host, _, port = text.rpartition(":")
+    valid = (
+        port.isascii()
+        and port.isdigit()
+        and 1 <= int(port) <= 65535
+        and (_NAME.fullmatch(host) is not None or _is_ip(host))
+    )
+    if not valid:
+        raise Unreadable(f"{quantities.quoted(text)} is not HOST:PORT", _ADDRESS)
     return text
+
+
+def _is_ip(host: str) -> bool:
+    """Whether ``host`` is an IPv4 address, or an IPv6 address in brackets."""
+    with suppress(ValueError):
+        version = ip_address(host.removeprefix("[").removesuffix("]")).version
+        return version == (6 if host.startswith("[") and host.endswith("]") else 4)
+    return False
 
 
 def share(testbed: Testbed, machine: str) -> Testbed:

@@ -181,6 +181,9 @@ def _read_entry(entry: Section, ports: FrontPorts, engine: Engine) -> None:
     if transport is Transport.PCAP and not entry.has("path"):
         remedy = f"give the files: path: run{_NUMBER if len(numbers) > 1 else ''}, or path: in.pcap,out.pcap"
         report.add(entry.place("path"), "is missing: a pcap port reads one file and writes another", remedy)
+    if transport is Transport.NIC and not entry.has("path"):
+        remedy = "name its interface, such as path: eth1"
+        report.add(entry.place("path"), "is missing: a network card is not made, but named", remedy)
     if path is not None:
         longest = numbers[-1] if numbers else _HIGH
         fits = partial(_fitting, transport=transport, number=longest, many=len(numbers) > 1)

@@ -1,4 +1,4 @@
-"""What a testbed allows and hardly anybody wants."""
+"""Settings that a testbed allows and that hardly anybody wants."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,18 @@ from olafctl.testbed.model import Testbed
 
 
 def shortages(testbed: Testbed) -> Iterator[str]:
-    """A line for each engine with fewer slots than one model's segments: its workers are always held back.
+    """Yield a line for each engine whose shards its target does not have, and for each with fewer slots than
+    one model's segments: its workers are always held back.
 
     Transmission control takes more active indices than slots for congestion (OLAF §5), and each segment has
     an index: P_s stays below 1 even where one worker trains alone.
     """
     for engine in testbed.engines:
+        if engine.shards > testbed.shards_of(engine):
+            yield (
+                f"{engine.name} has shards, and the target {testbed.target} one thread: shards are left out; "
+                "use the target software"
+            )
         for cluster in testbed.clusters:
             if not engine.mode_of(cluster).sums and cluster.segments > engine.slots:
                 share = engine.slots / cluster.segments

@@ -1,5 +1,15 @@
-"""``python -m olafswitch`` is ``olafswitch``."""
+"""Run ``olafswitch``, which an interrupt ends cleanly from the start."""
 
-from olafswitch.cli.main import main
+from olafswitch.interrupts import end_quietly
 
-main()
+
+def main() -> None:
+    """Load the command line and run it."""
+    end_quietly()
+    from olafswitch.cli.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -63,19 +63,6 @@ def test_deploy_again_status_and_destroy(deployed: Run, state: Path) -> None:
     assert deployed("status", "--deployment", "packets").code == 2
 
 
-def test_status_says_what_deploy_did_of_what_to_expect(run: Run, state: Path) -> None:
-    done = run("deploy", BED, "--target", "software")
-    expected = [line for line in done.err.splitlines() if line.startswith(("expect at most", "limit: "))]
-    assert len(expected) > 2
-    shown = run("status").out.splitlines()
-    heading = next(at for at, line in enumerate(shown) if line.startswith("expected of this machine, as"))
-    assert [line.strip() for line in shown[heading + 1 :]][: len(expected)] == expected
-    again = json.loads(run("deploy", BED, "--target", "software", "--json").out)
-    assert json.loads(run("status", "--json").out)["expected"] == again["expected"] is not None
-    run("deploy", BED, "--target", "twin")
-    assert json.loads(run("status", "--json").out)["expected"] is None
-
-
 def test_what_was_done_as_json(deployed: Run, tmp_path: Path) -> None:
     path = tmp_path / "fifo.yaml"
     path.write_text(BED.read_text().replace("mode: olaf", "mode: fifo"))
@@ -165,3 +152,13 @@ def test_what_has_been_killed_is_reported_down(deployed: Run) -> None:
         ended = deployed(*verb)
         assert (ended.code, ended.err) == (1, "error: packets: is not running (olafctl deploy TESTBED)\n")
     assert "packets: started" in deployed("deploy", BED).out
+
+
+def test_a_worker_joins_and_moves_at_a_port_by_its_name(deployed: Run) -> None:
+    joined = deployed("worker", "join", "red", "10.0.1.77", "--port", "tor3", "--json")
+    assert (joined.code, json.loads(joined.out)["port"]) == (0, 3)
+    moved = deployed("worker", "move", "10.0.1.77", "--port", "tor4", "--json")
+    assert (moved.code, json.loads(moved.out)["port"]) == (0, 4)
+    refused = deployed("worker", "join", "red", "10.0.1.78", "--port", "tor9")
+    assert (refused.code, "front port 'tor9' does not exist" in refused.err) == (2, True)
+    assert deployed("worker", "leave", "10.0.1.77").code == 0

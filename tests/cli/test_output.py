@@ -60,3 +60,32 @@ def test_what_a_terminal_cannot_show_is_shown_otherwise() -> None:
     ended = subprocess.run([*OLAFCTL, "demo", "--help"], env=environment, capture_output=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert b"60 \\u2192 40 and 60 \\u2192 20 Gb/s" in b" ".join(ended.stdout.split())
+
+
+INTERRUPTED = """
+import builtins, os, signal, sys
+from olafctl.__main__ import main
+left, load = int(sys.argv.pop(1)), builtins.__import__
+def counting(*arguments, **named):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGINT)
+    return load(*arguments, **named)
+builtins.__import__ = counting
+main()
+"""
+
+
+@pytest.mark.parametrize("imports", [1, 20, 400])
+def test_an_interrupt_while_modules_are_loaded_is_one_line(imports: int) -> None:
+    line = [sys.executable, "-c", INTERRUPTED, str(imports), "status"]
+    ended = subprocess.run(line, check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_an_error_steers_no_terminal(run: Run) -> None:
+    ended = run("deploy", "bed\x1b[2J\n.yaml")
+    assert ended.code == 2
+    assert "bed\\x1b[2J\\n.yaml" in ended.err
+    assert "\x1b" not in ended.err

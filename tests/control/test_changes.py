@@ -93,3 +93,18 @@ def test_what_is_changed_lasts_and_is_not_drift(state: Path, tmp_path: Path) -> 
         with pytest.raises(BadInput, match=output):
             local.call(call, **fields)
     assert queue.settings() == settings
+
+
+def test_another_name_is_a_change_that_is_shown_and_kept(state: Path, tmp_path: Path) -> None:
+    quietly(bed(tmp_path))
+    renamed = bed(tmp_path, TEXT.replace("name: loose", "name: free"))
+    wanted = (
+        "- cluster loose",
+        "+ cluster free",
+        *(f"{s} worker {n}-w{k}" for s, n in (("-", "loose"), ("+", "free")) for k in (0, 1)),
+    )
+    assert quietly(renamed, dry_run=True).renamed == wanted
+    outcome = quietly(renamed)
+    assert (outcome.started, outcome.changed, outcome.renamed) == (False, True, wanted)
+    assert "free" in {cluster["name"] for cluster in status(Store(folder_of("jobs")))["clusters"]}
+    assert not quietly(renamed).changed

@@ -16,8 +16,8 @@ from olafswitch import log, paths
 from olafswitch.console import output
 from olafswitch.console.output import print_error, wants_json
 from olafswitch.errors import EXIT_FAILED, BadInput, OlafError, Problem
+from olafswitch.interrupts import SIGNALS
 
-_TERMINATION_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN = 0.01
 """Seconds: by then the callback in which an interrupt was dropped has gone on."""
 
@@ -30,7 +30,7 @@ def run(
     if isinstance(sys.stdout, io.TextIOWrapper):  # None when closed
         # What a terminal's encoding cannot show, or a file name that is not text, is not an error.
         sys.stdout.reconfigure(errors="backslashreplace")
-    for each in _TERMINATION_SIGNALS:
+    for each in SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
             signal.signal(each, _interrupt)
     sys.unraisablehook = _interrupt_again
@@ -112,7 +112,7 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """A CI system's SIGTERM and a closed terminal's SIGHUP let a verb clean up, as Ctrl-C does."""
-    for each in _TERMINATION_SIGNALS:
+    for each in SIGNALS:
         # They often come together, and people press Ctrl-C twice: the second must not stop the clean-up.
         # A handler, unlike SIG_IGN, is not inherited by the programs that the clean-up starts.
         signal.signal(each, lambda number, frame: None)

@@ -92,7 +92,12 @@ def print_error(error: OlafError) -> None:
         print_json({"error": {"problems": problems, "exit_code": error.exit_code}})
         return
     for problem in error.problems:
-        click.echo(f"error: {problem}", err=True)
+        click.echo(f"error: {escape_controls(str(problem))}", err=True)
+
+
+def escape_controls(text: str) -> str:
+    """Return ``text`` with what steers a terminal written out: names may come from elsewhere."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def log_progress(step: str) -> None:
