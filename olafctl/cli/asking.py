@@ -28,7 +28,8 @@ Caller = Union[Client, "LocalClient"]
 
 
 def connection_options(command: _Command) -> _Command:
-    """The options ``--daemon`` and ``--deployment``; the verb is given ``client`` and ``deployment``."""
+    """Return the options ``--daemon`` and ``--deployment``; the verb is given ``client`` and
+    ``deployment``."""
 
     @click.option(
         "--daemon",
@@ -53,7 +54,7 @@ def asking(
     name: str | None = None,
     text: Callable[[Any], str] | None = None,
 ) -> _Decorator:
-    """A verb of ``group`` with these parameters and those of every verb that talks to the daemon.
+    """Return a verb of ``group`` with these parameters and those of every verb that talks to the daemon.
 
     It is given ``call``, which calls the daemon about the deployment, and prints the message that it returns:
     as JSON, which ``json_help`` describes, else as ``text`` has it, by default all of its fields.
@@ -77,7 +78,8 @@ def asking(
 
 @contextmanager
 def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]]:
-    """A caller for a deployment, and its name. It calls the daemon, or acts in this process without one.
+    """Yield a caller for a deployment, and its name. It calls the daemon, or acts in this process without
+    one.
 
     Raises OlafError.
     """
@@ -93,7 +95,7 @@ def reached(address: str | None, deployment: str) -> Iterator[tuple[Caller, str]
 
 
 def etcd_options(command: _Command) -> _Command:
-    """The options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
+    """Return the options ``--etcd`` and ``--etcd-certs``, given as ``endpoints`` and ``etcd_certs``."""
     command = click.option(
         "--etcd-certs",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -104,8 +106,8 @@ def etcd_options(command: _Command) -> _Command:
 
 
 def as_dict(message: Any) -> dict[str, Any]:
-    """A message as JSON has it, every field of its own included; a cluster's mode and reward rule are None
-    where each engine's own count."""
+    """Return a message as JSON has it, every field of its own included; a cluster's mode and reward rule
+    are None where each engine's own count."""
     shown: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
@@ -132,12 +134,12 @@ def _complete(shown: Any) -> None:
 
 
 def mode_of(cluster: dict[str, Any]) -> str:
-    """A cluster's mode for people."""
+    """Return a cluster's mode for people."""
     return cluster["mode"] or "the engine's"
 
 
 def line(row: dict[str, Any]) -> str:
-    """A message's fields on one line, without what is empty or off."""
+    """Return a message's fields on one line, without what is empty or off."""
     off = ("values", "threshold", "period", "lease", "worker_id")
     return ", ".join(
         name if value is True else f"{name} {value}"

@@ -226,7 +226,7 @@ def _mode(name: str | None) -> int | None:
 
 
 def _reward(text: str | None, off: str) -> dict[str, Any]:
-    """The fields that ask for a reward rule; ``off`` names the field for no rule."""
+    """Return the fields that ask for a reward rule; ``off`` names the field for no rule."""
     if text is None:
         return {}
     threshold = numbers.read("THRESHOLD", text, quantities.threshold)

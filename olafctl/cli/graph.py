@@ -78,7 +78,7 @@ def command(
 
 
 def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
-    """What is deployed by that name. Raises BadInput."""
+    """Return what is deployed by that name. Raises BadInput."""
     from olafctl.control.deploy import find
     from olafctl.control.store import pick
 
@@ -87,7 +87,7 @@ def _found(name: str | None) -> tuple["Testbed", "Running | None"]:
 
 
 def _drawn(place: str) -> tuple["Testbed", "Running | None"]:
-    """The testbed at ``place``, as it is deployed where it is. Raises BadInput."""
+    """Return the testbed at ``place``, as it is deployed where it is. Raises BadInput."""
     from olafctl.control.store import all_names
     from olafctl.targets import testbeds
 

@@ -65,5 +65,5 @@ def command(
 
 
 def _name(stem: str) -> str:
-    """A testbed's name made of a file's."""
+    """Return a testbed's name made of a file's."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "testbed"

@@ -7,7 +7,7 @@ import click
 
 
 def deployment_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option ``--deployment`` of every verb that is about one."""
+    """Return the option ``--deployment`` of every verb that is about one."""
     return click.option(
         "-d", "--deployment", metavar="NAME", shell_complete=deployments,
         help="The deployment, when there are several.",
@@ -22,5 +22,5 @@ def deployments(context: click.Context, argument: click.Parameter, begun: str) -
 
 
 def beginning(begun: str, names: Iterable[str]) -> list[str]:
-    """Those of ``names`` that begin so, sorted."""
+    """Return those of ``names`` that begin so, sorted."""
     return sorted(name for name in names if name.startswith(begun))

@@ -12,14 +12,14 @@ LONGEST = 10**15
 
 
 def finite(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    """A click callback: refuses nan and inf, which a range lets through."""
+    """Return a click callback: refuses nan and inf, which a range lets through."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a finite number", context, option)
     return value
 
 
 def read(option: str, text: str, reader: quantities.Reader[quantities.V]) -> quantities.V:
-    """What ``text`` says by ``reader``. Raises BadInput that names the option."""
+    """Return what ``text`` says by ``reader``. Raises BadInput that names the option."""
     try:
         return reader(text.strip())
     except quantities.Unreadable as error:

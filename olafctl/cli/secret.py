@@ -8,7 +8,8 @@ _LEAST = 16
 
 
 def token(file: Path) -> str:
-    """The token in ``file``. Raises BadInput when others may read it, or it has fewer than 16 characters."""
+    """Return the token in ``file``. Raises BadInput when others may read it, or it has fewer than 16
+    characters."""
     if file.stat().st_mode & 0o077:
         raise BadInput(Problem("others may read the token", str(file), f"chmod 600 {file}"))
     try:

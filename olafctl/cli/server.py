@@ -183,7 +183,8 @@ def command(
 
 
 def _kept(bed: "Testbed") -> tuple["Testbed", str | None]:
-    """The testbed with the membership that a daemon keeps of it, and where that is; None without a daemon."""
+    """Return the testbed with the membership that a daemon keeps of it, and where that is; None without a
+    daemon."""
     from olafctl.control.store import folder_of
     from olafctl.daemon.keeping import keeper, kept_by
 

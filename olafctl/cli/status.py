@@ -162,7 +162,7 @@ def _refused_rows(report: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def _index_rows(indices: list[dict[str, Any]], clusters: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """A row for each cluster's indices, as they are; other indices are not in use."""
+    """Return a row for each cluster's indices, as they are; other indices are not in use."""
     from olafctl.control.show import show_indices, show_settings
     from olafctl.queue.settings import IndexRange
 

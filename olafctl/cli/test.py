@@ -120,7 +120,7 @@ def _save(report: Path, junit: Path) -> None:
 
 
 def _data(report: Path) -> dict[str, Any]:
-    """A JUnit report as JSON: how many of each outcome, and every test with its seconds."""
+    """Return a JUnit report as JSON: how many of each outcome, and every test with its seconds."""
     tests = []
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         verdict = next((part for part in case if part.tag in _OUTCOMES), None)

@@ -80,7 +80,7 @@ def serve(store: "Store", port: int) -> None:
 
 
 def _read(client: "Client", deployment: str) -> list[dict[str, Any]]:
-    """Each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
+    """Return each deployment with its ``queues`` by engine, ``messages`` and ``ages`` (ns) by name."""
     found = []
     for each in client.call("GetStatus", deployment=deployment).deployments:
         answer = client.call("GetQueues", deployment=each.name)
@@ -210,7 +210,7 @@ def _ms(age: int | None) -> str:
 
 
 def _lag(staleness: dict[str, Any] | None) -> str:
-    """The mean and the largest staleness, in versions."""
+    """Return the mean and the largest staleness, in versions."""
     return (
         ""
         if staleness is None or staleness["mean"] is None

@@ -155,7 +155,7 @@ def _renamed(before: Testbed | None, after: Testbed) -> tuple[str, ...]:
 
 
 def kept(store: Store, testbed: Testbed) -> Outcome:
-    """What a deploy does where a daemon keeps this testbed running: nothing.
+    """Return what a deploy does where a daemon keeps this testbed running: nothing.
 
     Raises BadInput when it keeps another testbed of the same name.
     """
@@ -201,12 +201,13 @@ def _check_ours(testbed: Testbed, take_over: bool) -> None:
 
 
 def current(store: Store) -> Testbed:
-    """A deployment's testbed with its membership as it is now. Raises OlafError when one cannot be read."""
+    """Return a deployment's testbed with its membership as it is now. Raises OlafError when one cannot be
+    read."""
     return members.current(recorded(store), store)
 
 
 def recorded(store: Store) -> Testbed:
-    """A deployment's testbed as it was deployed. Raises OlafError when none can be read."""
+    """Return a deployment's testbed as it was deployed. Raises OlafError when none can be read."""
     record = store.record(Role.RUNNING) or store.record(Role.WANTED)
     if record is None:
         raise OlafError(Problem("nothing was ever deployed", store.folder.name, "olafctl deploy TESTBED"))
@@ -214,7 +215,7 @@ def recorded(store: Store) -> Testbed:
 
 
 def find(store: Store) -> tuple[Testbed, Running | None]:
-    """A deployment's testbed with its membership as it is now, and what runs of it.
+    """Return a deployment's testbed with its membership as it is now, and what runs of it.
 
     Raises OlafError when the stored testbed or the membership cannot be read.
     """
@@ -223,7 +224,7 @@ def find(store: Store) -> tuple[Testbed, Running | None]:
 
 
 def found(testbed: Testbed, store: Store) -> Running | None:
-    """What runs of a deployment, if it answers."""
+    """Return what runs of a deployment, if it answers."""
     return placed(testbed).find(testbed, store.folder)
 
 
@@ -239,7 +240,7 @@ def find_running(store: Store) -> tuple[Testbed, Running]:
 
 @contextmanager
 def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
-    """A deployment that runs, kept from every other use and from every deploy meanwhile.
+    """Yield a deployment that runs, kept from every other use and from every deploy meanwhile.
 
     Raises OlafError when it does not run or another is at it.
     """
@@ -249,7 +250,8 @@ def using(store: Store) -> Iterator[tuple[Testbed, Running]]:
 
 @contextmanager
 def acting(store: Store) -> Iterator[tuple[Testbed, Running]]:
-    """A deployment that runs, as its hosts use it: kept from every other use, not from being deployed again.
+    """Yield a deployment that runs, as its hosts use it: kept from every other use, not from being deployed
+    again.
 
     Raises OlafError when it does not run or another is at it.
     """
@@ -267,7 +269,7 @@ def stop(store: Store) -> None:
 
 
 def readable(store: Store) -> Iterator[Testbed]:
-    """The testbeds that may run, as far as they can be read."""
+    """Yield the testbeds that may run, as far as they can be read."""
     for role in Role:
         with suppress(OlafError):
             if record := store.record(role):
@@ -294,7 +296,7 @@ def _with_members(wanted: Wanted, store: Store) -> Wanted:
 
 
 def _before(store: Store) -> Testbed | None:
-    """What runs, or ran, with its members; None when nothing ever did."""
+    """Return what runs, or ran, with its members; None when nothing ever did."""
     if store.record(Role.RUNNING) is None:
         return None
     testbed = recorded(store)
@@ -320,7 +322,7 @@ def _remember(wanted: Wanted, store: Store) -> None:
 
 
 def _foresee(wanted: Wanted, store: Store) -> Outcome:
-    """What :func:`deploy` would do; touches nothing."""
+    """Return what :func:`deploy` would do; touches nothing."""
     state = desired(wanted.reached)
     running = reusable(wanted, store)
     if running is None:

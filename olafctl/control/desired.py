@@ -41,8 +41,8 @@ _NOWHERE = 0
 
 
 def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> State:
-    """The state that makes a pipeline serve ``testbed`` with these clusters and their members; without, with
-    those that it begins with."""
+    """Return the state that makes a pipeline serve ``testbed`` with these clusters and their members;
+    without, with those that it begins with."""
     topology, clusters = Topology(testbed), testbed.clusters if membership is None else tuple(membership)
     members = of_clusters(clusters, topology=topology).devices
     devices = {}
@@ -61,8 +61,8 @@ def of_clusters(
     passing_by: Container[IPv4Address] = (),
     bridged: Container[str] = (),
 ) -> State:
-    """The part of the devices' desired state that these clusters and their workers ask for. Two clusters
-    share no more than the way to a MAC address.
+    """Return the part of the devices' desired state that these clusters and their workers ask for. Two
+    clusters share no more than the way to a MAC address.
 
     The entries of workers whose replica ids are in ``without`` are left out; their groups are whole. VNP4₁ of
     the engines above their own takes no updates of workers whose addresses are in ``passing_by``. The ways to
@@ -110,7 +110,7 @@ def of_clusters(
 
 
 def registers(engine: Engine) -> dict[str, int]:
-    """The queue's global settings by register name."""
+    """Return the queue's global settings by register name."""
     low, high = staleness.shifts(engine.staleness_root)
     return {
         "rate": rate_word(engine.output_rate),
@@ -123,7 +123,8 @@ def registers(engine: Engine) -> dict[str, int]:
 
 
 def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRange:
-    """A cluster's indices, and what the queue of ``engine`` does with its updates, whatever their segment."""
+    """Return a cluster's indices, and what the queue of ``engine`` does with its updates, whatever their
+    segment."""
     mode, limit, h = engine.mode_of(cluster), engine.reward_of(cluster), cluster.h
     if mode.sums:
         below = len(topology.members_below(engine.name, cluster))
@@ -142,7 +143,7 @@ def index_range(cluster: Cluster, engine: Engine, topology: Topology) -> IndexRa
 
 
 def flood_group() -> int:
-    """The multicast group of every front port; the clusters' groups are those below."""
+    """Return the multicast group of every front port; the clusters' groups are those below."""
     return limits.CLUSTERS + 1
 
 
@@ -160,7 +161,7 @@ def _assignment(address: IPv4Address, cluster: Cluster, number: int, worker_id: 
 
 
 def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Iterator[TableEntry]:
-    """What VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
+    """Yield what VNP4₁ needs to know what comes down from the parent, and the sums of rounds from below."""
     own = topology.address_as_member(engine, cluster)
     if own is not None:
         yield _assignment(own, cluster, 0, 0, _NOWHERE)
@@ -172,7 +173,7 @@ def _between_engines(cluster: Cluster, engine: str, topology: Topology) -> Itera
 def _reaching_together(
     cluster: Cluster, engine: str, topology: Topology
 ) -> Iterator[TableEntry | MulticastGroup]:
-    """What VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
+    """Yield what VNP4₂ needs to reach all members of a cluster at once, and to pass on the sum of a round."""
     copies = [Replica(each.port, each.replica) for each in topology.members_at(engine, cluster)]
     if not copies:
         return
@@ -191,7 +192,7 @@ def _reaching_together(
 
 
 def _delivery(member: Member) -> TableEntry:
-    """The entry that addresses a member's copy to it."""
+    """Return the entry that addresses a member's copy to it."""
     params = {"mac": mac_bits(member.mac), "addr": int(member.ip), "port": member.udp_port}
     return TableEntry(MEMBERS, {"member": member.replica}, "deliver", params)
 

@@ -102,8 +102,8 @@ def _connected(running: Programmable, election: int | None) -> Iterator[Sessions
 
 
 def at_once(act: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-    """What ``act`` gives for each of ``items``, done side by side. Raises what the first raises that fails,
-    once all have ended."""
+    """Return what ``act`` gives for each of ``items``, done side by side. Raises what the first raises
+    that fails, once all have ended."""
     with ThreadPoolExecutor(_AT_ONCE, "devices") as pool:
         return list(pool.map(act, items))
 
@@ -122,13 +122,13 @@ def push_pipelines(running: Programmable, sessions: Sessions) -> tuple[str, ...]
 
 
 def lacking(running: Programmable, sessions: Sessions) -> Sequence[Device]:
-    """The devices that do not run their pipeline. Raises OlafError."""
+    """Return the devices that do not run their pipeline. Raises OlafError."""
     there = at_once(lambda device: has_pipeline(device, sessions), running.devices)
     return [device for device, has in zip(running.devices, there, strict=True) if not has]
 
 
 def has_pipeline(device: Device, sessions: Sessions) -> bool:
-    """Whether ``device`` runs its pipeline; comparing needs the pipeline's files.
+    """Return whether ``device`` runs its pipeline; comparing needs the pipeline's files.
 
     Raises OlafError.
     """
@@ -140,7 +140,7 @@ def has_pipeline(device: Device, sessions: Sessions) -> bool:
 
 
 def read(running: Programmable, sessions: Sessions, wanted: State) -> State:
-    """The state of every device, and of each queue's indices and the registers that ``wanted`` names.
+    """Return the state of every device, and of each queue's indices and the registers that ``wanted`` names.
 
     Raises OlafError.
     """

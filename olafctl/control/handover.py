@@ -38,7 +38,7 @@ class Job:
 
     @classmethod
     def of(cls, entry: TableEntry) -> "Job":
-        """The job of a worker."""
+        """Return the job of a worker."""
         given = entry.params
         return cls(given["index"], given["index"] + given["segments"] - 1, given["cluster"], given["epoch"])
 
@@ -54,7 +54,8 @@ def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
 
 
 def refusal(actual: State, ranges: Mapping[str, Sequence[Range]]) -> Plan:
-    """The plan by which VNP4₁ stops taking updates for ``ranges``: it loses the workers of earlier jobs."""
+    """Return the plan by which VNP4₁ stops taking updates for ``ranges``: it loses the workers of earlier
+    jobs."""
     steps = []
     for name, renewing in ranges.items():
         entries = actual.devices.get(name, DeviceState()).entries.values()
@@ -104,7 +105,7 @@ def _touches(job: Job, ranges: Sequence[Range]) -> bool:
 
 
 def _joined(ranges: Iterable[Range]) -> Sequence[Range]:
-    """The same indices in as few ranges as can be."""
+    """Return the same indices in as few ranges as can be."""
     found: list[Range] = []
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:

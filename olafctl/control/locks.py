@@ -72,7 +72,7 @@ def held(folder: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def unless_changing(folder: Path) -> Iterator[bool]:
-    """Whether no process changes the deployment in ``folder``; if so, none begins to meanwhile."""
+    """Yield whether no process changes the deployment in ``folder``; if so, none begins to meanwhile."""
     try:
         lock = (folder / CHANGE).open()
     except OSError:

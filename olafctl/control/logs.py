@@ -18,12 +18,13 @@ _INTERVAL = 0.2
 
 
 def paths_of(store: Store) -> Sequence[Path]:
-    """Every log in the deployment's folder, whether its process still runs or not."""
+    """Return every log in the deployment's folder, whether its process still runs or not."""
     return sorted(store.folder.rglob("*.log"))
 
 
 def elsewhere(testbed: Testbed, lines: int) -> Iterator[tuple[str, str]]:
-    """The last lines of each log on the testbed's machines, as MACHINE/LOG and line. Raises OlafError."""
+    """Yield the last lines of each log on the testbed's machines, as MACHINE/LOG and line. Raises
+    OlafError."""
     for name, found in each(
         everywhere.agents(testbed), lambda agent: agent.call("Logs", lines=lines)
     ).items():
@@ -51,7 +52,7 @@ def follow_elsewhere(testbed: Testbed) -> Iterator[tuple[str, str]]:
 
 
 def last_lines(path: Path, count: int) -> Sequence[str]:
-    """The last ``count`` lines; bytes that are no text are shown as such."""
+    """Return the last ``count`` lines; bytes that are no text are shown as such."""
     with path.open(errors="backslashreplace") as log:
         return [line.rstrip("\n") for line in deque(log, maxlen=min(count, sys.maxsize))]
 

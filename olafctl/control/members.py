@@ -25,7 +25,8 @@ class Lost(OlafError):
 
 
 def elsewhere(store: Store) -> str:
-    """Where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it is here."""
+    """Return where the membership is kept, as ``etcd at HOST:PORT,...`` or :data:`OTHERS`; empty when it
+    is here."""
     place = store.membership()
     return "" if place in ("", HERE) else place
 
@@ -41,7 +42,7 @@ def check_here(store: Store) -> None:
 
 
 def stored(store: Store) -> Mapping[str, Row] | None:
-    """The rows of the deployment's own store; None when it has none, or they are kept elsewhere.
+    """Return the rows of the deployment's own store; None when it has none, or they are kept elsewhere.
 
     Raises Lost.
     """
@@ -50,7 +51,7 @@ def stored(store: Store) -> Mapping[str, Row] | None:
 
 
 def revision(store: Store) -> int:
-    """How often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
+    """Return how often the membership was changed; 0 before it began, or elsewhere. Raises OlafError."""
     found = _read(store)
     return 0 if found is None else found[0]
 
@@ -106,7 +107,7 @@ def wanted(testbed: Testbed, store: Store) -> Testbed:
 
 
 def forgotten(testbed: Testbed, store: Store) -> tuple[str, ...]:
-    """The members, as CLUSTER/NAME, that a deploy of ``testbed`` as it is would forget."""
+    """Return the members, as CLUSTER/NAME, that a deploy of ``testbed`` as it is would forget."""
     if place := elsewhere(store):
         return (f"every member in {place}",)
     try:

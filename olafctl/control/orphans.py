@@ -50,5 +50,5 @@ def remove(folder: Path) -> None:
 
 
 def _missing(folder: Path) -> Iterator[Path]:
-    """The folders that ``folder`` lies in and that are not there, innermost first."""
+    """Yield the folders that ``folder`` lies in and that are not there, innermost first."""
     yield from (each for each in folder.parents if not each.exists())

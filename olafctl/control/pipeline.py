@@ -33,7 +33,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def block_of(device: str) -> str:
-    """The block that a device runs: its name is the block's, or ``ENGINE/`` and the block's."""
+    """Return the block that a device runs: its name is the block's, or ``ENGINE/`` and the block's."""
     return device.rpartition("/")[2]
 
 
@@ -42,7 +42,7 @@ _MACS = {"dst_mac", "mac"}
 
 
 def show_value(field: str, value: int) -> str:
-    """A field's or parameter's value as people write it."""
+    """Return a field's or parameter's value as people write it."""
     if field in _ADDRESSES:
         return str(IPv4Address(value))
     if field in _MACS:
@@ -53,18 +53,18 @@ def show_value(field: str, value: int) -> str:
 
 
 def show_key(entry: TableEntry) -> str:
-    """An entry's key as people write it: ``worker_addr 10.0.1.1``; an entry for all is ``any``."""
+    """Return an entry's key as people write it: ``worker_addr 10.0.1.1``; an entry for all is ``any``."""
     return " ".join(f"{field} {_show_match(field, match)}" for field, match in entry.match.items()) or "any"
 
 
 def show_action(entry: TableEntry) -> str:
-    """An entry's action as people write it: ``assign(cluster 0, worker 7)``."""
+    """Return an entry's action as people write it: ``assign(cluster 0, worker 7)``."""
     params = (f"{name} {show_value(name, value)}" for name, value in entry.params.items())
     return f"{entry.action}({', '.join(params)})"
 
 
 def show_replicas(group: MulticastGroup) -> str:
-    """A group's replicas as people write them: ``port 2 member 1, port 3 member 2``."""
+    """Return a group's replicas as people write them: ``port 2 member 1, port 3 member 2``."""
     return ", ".join(
         f"port {replica.egress_port} member {replica.instance}"
         if replica.instance

@@ -31,7 +31,7 @@ def both(actual: State, wanted: State) -> State:
 
 
 def _placed(state: State) -> Iterator[tuple[str, Hashable, TableEntry]]:
-    """Every entry that says where an address is, with its device and key."""
+    """Yield every entry that says where an address is, with its device and key."""
     for name, device in state.devices.items():
         if block_of(name) == VNP4_1:
             for key, entry in device.entries.items():
@@ -40,5 +40,5 @@ def _placed(state: State) -> Iterator[tuple[str, Hashable, TableEntry]]:
 
 
 def _job(entry: TableEntry) -> tuple[tuple[str, int], ...]:
-    """What a worker's entry says of it but for its port."""
+    """Return what a worker's entry says of it but for its port."""
     return tuple(sorted((name, value) for name, value in entry.params.items() if name != "port"))

@@ -143,7 +143,7 @@ class Plan:
         return Plan(tuple(step for step in steps if step.changes))
 
     def lines(self) -> Iterator[str]:
-        """The plan as a diff, one change a line."""
+        """Yield the plan as a diff, one change a line."""
         queues = {
             f"{engine}/queue" if len(self.queues) > 1 else "queue": queue
             for engine, queue in self.queues.items()
@@ -162,7 +162,7 @@ class Plan:
 
 
 def plan(actual: State, wanted: State) -> Plan:
-    """The changes that take ``actual`` to ``wanted``; empty when they are equal."""
+    """Return the changes that take ``actual`` to ``wanted``; empty when they are equal."""
     new = wanted.devices
     old = {name: actual.devices.get(name, DeviceState()) for name in new}
     first = [name for name in new if block_of(name) == VNP4_1]
@@ -239,7 +239,8 @@ def _group_changes(
 
 
 def _adds(change: EntryChange) -> bool:
-    """Whether frames are taken after it that were not before; a worker that is elsewhere now has gone."""
+    """Return whether frames are taken after it that were not before; a worker that is elsewhere now has
+    gone."""
     return change.after is not None and change.after.action != ELSEWHERE
 
 

@@ -20,7 +20,7 @@ from olafswitch.errors import BadInput, MissingTool, Problem
 
 
 def policy(name: str, rate: float, options: Mapping[str, float | str | None]) -> PolicyMaker:
-    """The policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
+    """Return the policy ``name`` with γ = ``rate`` and those of ``options`` that are not None.
 
     Raises BadInput for a policy that does not exist, an option of another policy, and values that the policy
     refuses.
@@ -50,8 +50,8 @@ def _parameters(name: str) -> Set[str]:
 
 
 def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
-    """The clusters that a parameter server is for: those of players, and those whose updates an engine sums,
-    need none."""
+    """Return the clusters that a parameter server is for: those of players, and those whose updates an
+    engine sums, need none."""
     return tuple(
         cluster
         for cluster in testbed.clusters
@@ -60,7 +60,7 @@ def asynchronous(testbed: Testbed) -> tuple[Cluster, ...]:
 
 
 def host_of(testbed: Testbed, name: str | None) -> Host:
-    """The testbed's parameter server ``name``; without a name, its only one. Raises BadInput."""
+    """Return the testbed's parameter server ``name``; without a name, its only one. Raises BadInput."""
     servers = {server.name: server for server in testbed.parameter_servers}
     if name is None and len(servers) == 1:
         return testbed.parameter_servers[0]
@@ -83,7 +83,7 @@ def parameter_server(
     checkpoint: Path | None = None,
     every: float = 30.0,
 ) -> ParameterServer:
-    """A parameter server at ``listen`` (or ``port``) for a testbed's clusters behind its engine.
+    """Return a parameter server at ``listen`` (or ``port``) for a testbed's clusters behind its engine.
 
     Without a testbed it serves any worker, all as one cluster, and no engine copies its ACKs. Raises
     BadInput for an address that cannot be used or a checkpoint that cannot be continued from.
@@ -103,14 +103,15 @@ def parameter_server(
 
 
 def membership(clusters: Sequence[Cluster]) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
-    """The cluster of each worker by its address, and each cluster's epoch and segments."""
+    """Return the cluster of each worker by its address, and each cluster's epoch and segments."""
     members = {str(worker.ip): cluster.name for cluster in clusters for worker in cluster.workers}
     epochs = {cluster.name: cluster.epoch for cluster in clusters}
     return members, epochs, {cluster.name: cluster.segments for cluster in clusters}
 
 
 def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
-    """What happened to a cluster's frames, their staleness, its versions, and its Age-of-Model in seconds."""
+    """Return what happened to a cluster's frames, their staleness, its versions, and its Age-of-Model in
+    seconds."""
     versions, counters = server.versions(cluster), server.counters(cluster)
     return {
         "cluster": cluster,
@@ -122,7 +123,7 @@ def figures(server: ParameterServer, cluster: str) -> dict[str, Any]:
 
 
 def reports(server: ParameterServer) -> dict[str, Any]:
-    """The clusters' figures for a daemon: the fields of ReportAges."""
+    """Return the clusters' figures for a daemon: the fields of ReportAges."""
     ages, staleness = [], []
     for cluster in server.clusters:
         with suppress(KeyError):  # deleted just now

@@ -13,7 +13,7 @@ _UNEVEN = 1.25
 
 
 def threads_of(running: object) -> Mapping[str, Shards]:
-    """The threads of each engine that has several."""
+    """Return the threads of each engine that has several."""
     return running.sharded if isinstance(running, Sharded) else {}
 
 
@@ -43,7 +43,7 @@ def _balance(threads: Shards, count: int, ports: Sequence[Port], every: Sequence
 
 
 def planned(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) -> dict[str, int]:
-    """The shard of each cluster by name; those that are fine where they are ``now`` stay."""
+    """Return the shard of each cluster by name; those that are fine where they are ``now`` stay."""
     weights = {each.name: load(each) for each in clusters}
     places = {name: now[name] for name in weights}
     loads = [sum(weights[name] for name in weights if places[name] == shard) for shard in range(shards)]
@@ -63,5 +63,5 @@ def planned(clusters: Sequence[Cluster], now: Mapping[str, int], shards: int) ->
 
 
 def load(cluster: Cluster) -> int:
-    """What a cluster asks of its shard: the values of an update of each member, at least a beat."""
+    """Return what a cluster asks of its shard: the values of an update of each member, at least a beat."""
     return len(cluster.workers) * max(cluster.values, LANES * cluster.segments)

@@ -8,7 +8,7 @@ from olafctl.wire.frames import bits_float
 
 
 def show_register(name: str, value: int) -> str:
-    """A setting's value with its unit: ``40 Gb/s``, ``10 ms``; others as they are."""
+    """Return a setting's value with its unit: ``40 Gb/s``, ``10 ms``; others as they are."""
     match name:
         case "hold":
             return "on" if value else "off"
@@ -27,7 +27,8 @@ def show_register(name: str, value: int) -> str:
 
 
 def show_settings(settings: IndexSettings) -> str:
-    """An index's settings: ``olaf``, ``olaf, reward rule 5, staleness 8``, ``iswitch, H 4, halted``."""
+    """Return an index's settings: ``olaf``, ``olaf, reward rule 5, staleness 8``, ``iswitch, H 4,
+    halted``."""
     parts = [str(settings.mode)]
     if settings.mode.sums or settings.threshold != 1:
         parts.append(f"H {settings.threshold}")
@@ -41,7 +42,7 @@ def show_settings(settings: IndexSettings) -> str:
 
 
 def show_indices(first: int, last: int) -> str:
-    """A range of indices: ``index 7``, ``indices 0-133``."""
+    """Return a range of indices: ``index 7``, ``indices 0-133``."""
     return f"index {first}" if first == last else f"indices {first}-{last}"
 
 

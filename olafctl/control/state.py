@@ -33,7 +33,7 @@ class State:
 
 
 def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState:
-    """The state that these entities are."""
+    """Return the state that these entities are."""
     entries: dict[Hashable, TableEntry] = {}
     groups: dict[int, MulticastGroup] = {}
     for entity in entities:
@@ -45,5 +45,5 @@ def device_state(entities: Iterable[TableEntry | MulticastGroup]) -> DeviceState
 
 
 def merged(one: DeviceState, other: DeviceState) -> DeviceState:
-    """The state of a device that holds both; where they differ, what ``other`` says."""
+    """Return the state of a device that holds both; where they differ, what ``other`` says."""
     return DeviceState({**one.entries, **other.entries}, {**one.groups, **other.groups})

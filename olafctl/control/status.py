@@ -49,7 +49,7 @@ class Kept:
 
 
 def status(store: Store, kept: Kept | None = None) -> Json:
-    """Everything an operator may ask about a deployment, ready to be printed as JSON.
+    """Return everything an operator may ask about a deployment, ready to be printed as JSON.
 
     What it should be is the membership in ``kept``, else the one that this machine keeps. Where neither
     is known, tables and groups are not compared. Raises OlafError when the stored testbed cannot be read or a
@@ -108,7 +108,7 @@ def status(store: Store, kept: Kept | None = None) -> Json:
 
 
 def _of_all(machines: Mapping[str, Found], what: str) -> list[str]:
-    """What every machine says, each line with the machine's name."""
+    """Return what every machine says, each line with the machine's name."""
     return [f"{name}: {line}" for name, part in machines.items() for line in part.get(what, ())]
 
 
@@ -124,7 +124,7 @@ def _machine(machine: Machine, found: Mapping[str, Found]) -> Json:
 
 
 def healthy(report: Json) -> bool:
-    """Whether everything runs and is known to be as it should be."""
+    """Return whether everything runs and is known to be as it should be."""
     known = not report["interrupted"] and not report["membership_unread"]
     return bool(report["running"]) and known and not report["drift"]
 
@@ -153,7 +153,7 @@ def _fields(item: object, *names: str) -> Json:
 
 
 def _engines(testbed: Testbed) -> list[Json]:
-    """Each behind its parent, with the link to it."""
+    """Return each behind its parent, with the link to it."""
     topology = Topology(testbed)
     found = []
     for engine in testbed.engines:
@@ -177,7 +177,7 @@ def _queue(registers: Registers) -> Json:
 
 
 def processes_of(folder: Path) -> list[Json]:
-    """What runs of the deployment in ``folder``."""
+    """Return what runs of the deployment in ``folder``."""
     now = time.time()
     return [
         {
@@ -228,7 +228,7 @@ def _devices(running: Running, sessions: Sessions) -> Json:
 
 
 def _contents(name: str, session: Session, has_pipeline: bool) -> Json:
-    """A device's tables and groups; none without its pipeline."""
+    """Return a device's tables and groups; none without its pipeline."""
     if not has_pipeline:
         return {"tables": {}, "groups": {}}
     groups = sorted(session.multicast_groups(), key=lambda group: group.group_id)
@@ -256,7 +256,7 @@ def _table(session: Session, table: str) -> Json:
 
 
 def _counted(session: Session, table: str) -> dict[TableEntry, Json]:
-    """Each entry's packets and bytes; None where the device does not count those of this table."""
+    """Return each entry's packets and bytes; None where the device does not count those of this table."""
     try:
         return {entry: asdict(count) for entry, count in session.direct_counters(table).items()}
     except P4RuntimeFailed as error:
@@ -266,7 +266,7 @@ def _counted(session: Session, table: str) -> dict[TableEntry, Json]:
 
 
 def _missed(session: Session, table: str) -> Json | None:
-    """What matched no entry; None where the device does not count that."""
+    """Return what matched no entry; None where the device does not count that."""
     try:
         missed: CounterData = session.default_counter(table)
     except P4RuntimeFailed:

@@ -69,11 +69,11 @@ class Store:
         self.folder = folder
 
     def exists(self) -> bool:
-        """Whether anything was ever stored here."""
+        """Return whether anything was ever stored here."""
         return (self.folder / FILE).is_file()
 
     def record(self, role: Role) -> Record | None:
-        """The testbed wanted, or last known to run."""
+        """Return the testbed wanted, or last known to run."""
         if not self.exists():
             return None
         with self._open() as database:
@@ -111,7 +111,8 @@ class Store:
             (self.folder / FILE).unlink()
 
     def membership(self) -> str:
-        """Where the membership is kept since the first time: ``here``, or the etcd's name; empty before."""
+        """Return where the membership is kept since the first time: ``here``, or the etcd's name; empty
+        before."""
         if not self.exists():
             return ""
         with self._open() as database:
@@ -141,7 +142,7 @@ class Store:
 
 
 def remedy_for(error: sqlite3.Error | OSError) -> str:
-    """What helps when a deployment's folder cannot be used."""
+    """Return what helps when a deployment's folder cannot be used."""
     if isinstance(error, OSError):
         full, damaged = error.errno in (errno.ENOSPC, errno.EDQUOT), False
     else:
@@ -153,13 +154,13 @@ def remedy_for(error: sqlite3.Error | OSError) -> str:
 
 
 def folder_of(name: str) -> Path:
-    """The folder of the deployment ``name``."""
+    """Return the folder of the deployment ``name``."""
     return paths.state() / name
 
 
 def all_names() -> tuple[str, ...]:
-    """The names of every deployment that has a folder here, running or not, whole or not, and of those
-    whose folder was deleted under them."""
+    """Return the names of every deployment that has a folder here, running or not, whole or not, and of
+    those whose folder was deleted under them."""
     home = paths.state()
     found = {folder.name for folder in home.iterdir() if is_ours(folder)} if home.is_dir() else set()
     found.update(folder.name for folder in processes.states() if folder.parent == home.resolve())
@@ -168,7 +169,7 @@ def all_names() -> tuple[str, ...]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a deployment is, or was begun, in ``folder``: it may hold other people's folders too."""
+    """Return whether a deployment is, or was begun, in ``folder``: it may hold other people's folders too."""
     return any((folder / mark).is_file() for mark in (CHANGE, FILE))
 
 
@@ -201,7 +202,8 @@ def clear(folder: Path) -> None:
 
 
 def pick(name: str | None) -> Store:
-    """The store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when None.
+    """Return the store of the deployment ``name`` (or of the testbed in that YAML file); of the only one when
+    None.
 
     What was deployed from elsewhere is noted as it runs now: the first of ``$OLAF_AGENT`` that answers knows
     it. Raises BadInput when it does not exist, or several and none named.
@@ -237,7 +239,7 @@ def adopt(testbed: Testbed) -> Store:
 
 
 def _may_be_others(name: str | None, names: Sequence[str]) -> bool:
-    """Whether this olafctl, which knows ``names``, did not deploy it itself."""
+    """Return whether this olafctl, which knows ``names``, did not deploy it itself."""
     if name is None:
         return not names
     store = Store(folder_of(name))
@@ -245,7 +247,7 @@ def _may_be_others(name: str | None, names: Sequence[str]) -> bool:
 
 
 def is_others(store: Store) -> bool:
-    """Whether it is a note of what was deployed from elsewhere; one that cannot be read is not."""
+    """Return whether it is a note of what was deployed from elsewhere; one that cannot be read is not."""
     with suppress(OlafError):
         return store.membership() == OTHERS
     return False

@@ -37,7 +37,7 @@ class Wanted:
 
 
 def placed(testbed: Testbed, away: Collection[str] = ()) -> Target:
-    """A testbed's target, here or on its machines but for those that are ``away``."""
+    """Return a testbed's target, here or on its machines but for those that are ``away``."""
     return Everywhere(testbed.target, away) if testbed.machines else registry.get(testbed.target)
 
 
@@ -91,8 +91,8 @@ def start(wanted: Wanted, progress: Progress) -> Running:
 def reusable(
     wanted: Wanted, store: Store, part: Callable[[Testbed], Testbed] = lambda whole: whole
 ) -> Running | None:
-    """What runs, when it is this build on these ports, or can be given them, see :func:`rewiring`; None when
-    it must be started again. ``part`` gives what of a recorded testbed is to be compared."""
+    """Return what runs, when it is this build on these ports, or can be given them, see :func:`rewiring`;
+    None when it must be started again. ``part`` gives what of a recorded testbed is to be compared."""
     records = [record for record in map(store.record, Role) if record is not None]
     if not records or not _is_intact(wanted):
         return None
@@ -117,8 +117,8 @@ def reusable(
 
 
 def rewiring(wanted: Wanted, running: Running | None) -> Sequence[str]:
-    """The front ports that ``running`` is to get or to lose while the others go on, as lines of a diff.
-    Raises OlafError."""
+    """Return the front ports that ``running`` is to get or to lose while the others go on, as lines of a
+    diff. Raises OlafError."""
     return running.rewiring(wanted.testbed) if isinstance(running, Rewirable) else ()
 
 
@@ -132,20 +132,21 @@ def rewire(wanted: Wanted, running: Running, progress: Progress) -> tuple[str, .
 
 
 def ports_lost(folder: Path) -> Sequence[FrontPort]:
-    """The front ports that were taken away from what was started in ``folder``."""
+    """Return the front ports that were taken away from what was started in ``folder``."""
     recorded = deployment.load(folder)
     return front_ports.lost(recorded.ports) if recorded else ()
 
 
 def _wiring(testbed: Testbed) -> tuple[object, ...]:
-    """What of a testbed is made when processes start, beside front ports: its engines, in their order and
-    places, and links."""
+    """Return what of a testbed is made when processes start, beside front ports: its engines, in their
+    order and places, and links."""
     names = tuple((engine.name, engine.machine, engine.shards) for engine in testbed.engines)
     return names, testbed.trunks, deployment.trunks(testbed)
 
 
 def _is_intact(wanted: Wanted) -> bool:
-    """Whether what lies next to the running processes is still the build, and their ports are still there."""
+    """Return whether what lies next to the running processes is still the build, and their ports are still
+    there."""
     if ports_lost(wanted.state):
         return False
     kept = wanted.state / "build"
@@ -159,7 +160,7 @@ def _is_intact(wanted: Wanted) -> bool:
 
 
 def _copied(build: Build, state: Path) -> Build:
-    """The build, copied next to what runs: the cache may be emptied at any time."""
+    """Return the build, copied next to what runs: the cache may be emptied at any time."""
     folder = state.resolve() / "build"
     shutil.rmtree(folder, ignore_errors=True)
     for source in sorted(build.folder.rglob("*")):

@@ -19,7 +19,7 @@ _NONCE = "nonce/"
 
 
 def content(store: MembershipStore, deployment: str) -> str:
-    """A backup of the store's rows, which may be in use. Raises OlafError."""
+    """Return a backup of the store's rows, which may be in use. Raises OlafError."""
     revision, rows = store.rows()
     found = {
         "version": VERSION,
@@ -52,7 +52,7 @@ def write(text: str, path: Path) -> int:
 
 
 def read(path: Path, ground: Ground) -> dict[str, Row]:
-    """The rows of a backup.
+    """Return the rows of a backup.
 
     Raises BadInput for a file that is damaged, newer than this Olaf, of another deployment, or of a
     membership that breaks the rules on ``ground``.

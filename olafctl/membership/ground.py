@@ -41,15 +41,15 @@ class Ground:
         return len(self.modes) > 1
 
     def parent_at(self, port: int) -> str:
-        """The parent of a member behind front port ``port``."""
+        """Return the parent of a member behind front port ``port``."""
         return self.engine_at[port] if self.is_tree else self.name
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """The mode of a cluster at the root."""
+        """Return the mode of a cluster at the root."""
         return cluster.mode or next(iter(self.modes.values()))
 
     def reward_of(self, cluster: Cluster) -> Reward:
-        """The reward rule of a cluster at the root."""
+        """Return the reward rule of a cluster at the root."""
         own = cluster.reward_threshold
         return self.reward if own is None else own
 

@@ -17,7 +17,7 @@ class IndexRanges:
         """First index of each free run → its length; no two runs touch."""
 
     def copy(self) -> "IndexRanges":
-        """The same ranges, to be taken and given back without touching these."""
+        """Return the same ranges, to be taken and given back without touching these."""
         same = IndexRanges(self.size)
         same._free = dict(self._free)
         return same
@@ -37,11 +37,11 @@ class IndexRanges:
         return max(self._free.values(), default=0)
 
     def least(self) -> int | None:
-        """The least that is free; None when none is."""
+        """Return the least that is free; None when none is."""
         return min(self._free, default=None)
 
     def take(self, count: int) -> int:
-        """The first of ``count`` consecutive indices, no longer free.
+        """Return the first of ``count`` consecutive indices, no longer free.
 
         Raises BadInput when no such run is free.
         """

@@ -37,10 +37,10 @@ class MembershipStore(Protocol):
         """Its place: :data:`HERE`, or the name of an etcd."""
 
     def rows(self) -> tuple[int, dict[str, Row]]:
-        """The revision and every row."""
+        """Return the revision and every row."""
 
     def intent(self) -> Rows | None:
-        """The change that was begun and neither finished nor abandoned."""
+        """Return the change that was begun and neither finished nor abandoned."""
 
     def begin(self, intent: Rows) -> None:
         """Write a change down before it reaches the devices; replaces one that is there."""

@@ -21,17 +21,17 @@ _CLUSTER, _MEMBER = "cluster", "member"
 
 
 def cluster_key(name: str) -> str:
-    """The key of a cluster's row."""
+    """Return the key of a cluster's row."""
     return f"{_CLUSTER}/{name}"
 
 
 def member_key(name: str) -> str:
-    """The key of a member's row."""
+    """Return the key of a member's row."""
     return f"{_MEMBER}/{name}"
 
 
 def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
-    """The rows of clusters and their members, by key."""
+    """Return the rows of clusters and their members, by key."""
     rows = {}
     for cluster in clusters:
         rows[cluster_key(cluster.name)] = cluster.to_row()
@@ -40,7 +40,8 @@ def rows_of(clusters: Iterable[Cluster]) -> dict[str, Row]:
 
 
 def parsed(rows: Mapping[str, Row | None]) -> Change:
-    """The change that rows of a store are. Raises KeyError, TypeError or ValueError for anything else."""
+    """Return the change that rows of a store are. Raises KeyError, TypeError or ValueError for anything
+    else."""
     change: Change = {}
     for key, row in rows.items():
         prefix, _, _ = key.partition("/")
@@ -54,7 +55,7 @@ def parsed(rows: Mapping[str, Row | None]) -> Change:
 
 
 def rows(change: Change) -> dict[str, Row | None]:
-    """A change as a store takes it."""
+    """Return a change as a store takes it."""
     return {
         key: value.to_row() if isinstance(value, Cluster | Member) else value for key, value in change.items()
     }
@@ -83,7 +84,7 @@ class Membership:
         self.apply(parsed(rows))
 
     def copy(self) -> "Membership":
-        """One to which changes can be applied without touching this one."""
+        """Return one to which changes can be applied without touching this one."""
         same = copy.copy(self)
         same.members, same.rows, same.macs = dict(self.members), dict(self.rows), Counter(self.macs)
         same.draining, same._by_address = set(self.draining), dict(self._by_address)
@@ -115,8 +116,8 @@ class Membership:
         self.clusters = clusters
 
     def after(self, change: Change) -> dict[str, Cluster]:
-        """The clusters as a change leaves them, with their members. Raises ValueError for a member of a
-        cluster that does not exist."""
+        """Return the clusters as a change leaves them, with their members. Raises ValueError for a member
+        of a cluster that does not exist."""
         clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
         """By cluster, those of the clusters whose members change."""
@@ -159,11 +160,11 @@ class Membership:
             self.draining.add((first, first + count - 1))
 
     def at(self, address: IPv4Address) -> Member | None:
-        """The member with this address."""
+        """Return the member with this address."""
         return self._by_address.get(address)
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster of this name, or of this number. Raises BadInput when it does not exist."""
+        """Return the cluster of this name, or of this number. Raises BadInput when it does not exist."""
         if name in self.clusters:
             return self.clusters[name]
         for cluster in self.clusters.values():
@@ -173,23 +174,23 @@ class Membership:
         raise BadInput(Problem(f"cluster {name!r} does not exist", remedy=f"clusters: {known}"))
 
     def member(self, name: str) -> Member:
-        """The member of this name. Raises BadInput when it does not exist."""
+        """Return the member of this name. Raises BadInput when it does not exist."""
         if name not in self.members:
             raise BadInput(Problem(f"worker {name!r} does not exist", remedy="see olafctl cluster list"))
         return self.members[name]
 
     def other_with_mac(self, mac: str, name: str) -> Member | None:
-        """A member with this MAC address other than the one called ``name``."""
+        """Return a member with this MAC address other than the one called ``name``."""
         if self.macs[mac] == 0:
             return None
         return next((each for each in self.members.values() if each.mac == mac and each.name != name), None)
 
     def clusters_named(self, names: Iterable[str]) -> tuple[Cluster, ...]:
-        """The clusters of these names that exist."""
+        """Return the clusters of these names that exist."""
         return tuple(self.clusters[name] for name in names if name in self.clusters)
 
     def snapshot(self) -> Iterator[Cluster]:
-        """All clusters as they are now, whatever is changed meanwhile."""
+        """Return all clusters as they are now, whatever is changed meanwhile."""
         return iter(tuple(self.clusters.values()))
 
     def _put(self, cluster: Cluster) -> None:
@@ -216,7 +217,7 @@ class Membership:
 
 
 def affected(membership: Membership, change: Change) -> set[str]:
-    """The clusters whose tables a change may touch, known before it is applied."""
+    """Return the clusters whose tables a change may touch, known before it is applied."""
     names = set()
     for key, value in change.items():
         prefix, _, name = key.partition("/")

@@ -16,15 +16,15 @@ _TOLD = 3
 
 
 def members_of(rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Those of ``rows`` that are clusters and members."""
+    """Return those of ``rows`` that are clusters and members."""
     return {key: row for key, row in rows.items() if key.startswith((cluster_key(""), member_key("")))}
 
 
 def merged(
     old: Sequence[Cluster], new: Sequence[Cluster], rows: Mapping[str, Row], ground: Ground
 ) -> Sequence[Cluster]:
-    """The clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones and of which
-    ``rows`` are stored.
+    """Return the clusters after a deploy with ``new`` ones of a testbed that began with ``old`` ones and of
+    which ``rows`` are stored.
 
     Raises BadInput when both changed the same in ways that cannot be both, with ``ground`` under them.
     """
@@ -54,7 +54,8 @@ def fits(membership: Membership, ground: Ground) -> None:
 
 
 def misfits(membership: Membership, ground: Ground) -> Iterator[str]:
-    """The rules that a membership breaks on ``ground``, which may be another one than it was made on."""
+    """Yield the rules that a membership breaks on ``ground``, which may be another one than it was made
+    on."""
     clusters, members = membership.clusters.values(), membership.members.values()
     for cluster in clusters:
         if cluster.segments != (needed := ground.segments(cluster.values)):

@@ -53,12 +53,13 @@ class Member(Host):
     """Seconds of silence after which it leaves; 0: never."""
 
     def to_row(self) -> Row:
-        """The row in the store."""
+        """Return the row in the store."""
         return {**asdict(self), "ip": str(self.ip)}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Member":
-        """The reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return the reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         return cls(**{**row, "ip": IPv4Address(row["ip"]), "kind": Kind(row["kind"])})
 
 
@@ -119,16 +120,17 @@ class Cluster:
         return len({worker.parent for worker in self.workers}) > 1
 
     def to_row(self) -> Row:
-        """The row in the store; members have rows of their own."""
+        """Return the row in the store; members have rows of their own."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Cluster":
-        """The reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return the reverse of :meth:`to_row`. Raises KeyError, TypeError or ValueError for anything
+        else."""
         return cls(**{**row, "mode": row["mode"] and Mode(row["mode"])})
 
     def shown(self) -> Row:
-        """The cluster without its key, for others to see."""
+        """Return the cluster without its key, for others to see."""
         row = self.to_row()
         row["keyed"] = bool(row.pop("key"))
         return row
@@ -138,5 +140,5 @@ _FIELDS = tuple(field.name for field in fields(Cluster) if field.name != "worker
 
 
 def default_mac(ip: IPv4Address) -> str:
-    """A locally administered MAC address made from an IPv4 address."""
+    """Return a locally administered MAC address made from an IPv4 address."""
     return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + ip.packed)

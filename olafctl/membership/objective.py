@@ -75,7 +75,7 @@ def objective(text: str) -> Objective:
 
 
 def time(text: str, where: str) -> Fraction:
-    """A time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
+    """Return a time with its unit, such as ``0.1ms``, in ns. Raises BadInput."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise BadInput(Problem(f"{text!r} is not a time", where, "a number and ns, us, ms or s: 100ms"))
@@ -83,7 +83,7 @@ def time(text: str, where: str) -> Fraction:
 
 
 def whole_time(text: str, where: str) -> int:
-    """A time of whole nanoseconds. Raises BadInput."""
+    """Return a time of whole nanoseconds. Raises BadInput."""
     value = time(text, where)
     if value.denominator != 1:
         raise BadInput(Problem(f"{text} is not a whole number of nanoseconds", where))
@@ -91,7 +91,7 @@ def whole_time(text: str, where: str) -> int:
 
 
 def duration(time: int | Fraction) -> str:
-    """A time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
+    """Return a time in ns as people read it: in ms from 0.1 ms on, in µs from 0.1 µs on, else in ns."""
     value = Fraction(time)
     for size, unit in ((10**6, "ms"), (10**3, "µs")):
         if abs(value) * 10 >= size:
@@ -100,7 +100,8 @@ def duration(time: int | Fraction) -> str:
 
 
 def milliseconds(time: int | Fraction) -> str:
-    """A time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a nanosecond."""
+    """Return a time in ns in milliseconds, for columns of one unit; rounded only past a tenth of a
+    nanosecond."""
     return f"{_decimal(Fraction(time) / 10**6)} ms"
 
 

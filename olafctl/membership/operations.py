@@ -290,7 +290,7 @@ def also(operation: Operation, rows: Change) -> Operation:
 
 
 def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
-    """The problem with a segment that the cluster's model does not have."""
+    """Return the problem with a segment that the cluster's model does not have."""
     if 0 <= segment < cluster.segments:
         return []
     what = f"segment {segment} of {cluster.name!r}, whose model has {cluster.segments}"
@@ -298,7 +298,7 @@ def of_segment(cluster: Cluster, segment: int) -> list[Problem]:
 
 
 def _mac(wish: MemberWish) -> str:
-    """The wish's MAC address as all are written, so that one is known again. Raises BadInput."""
+    """Return the wish's MAC address as all are written, so that one is known again. Raises BadInput."""
     try:
         return quantities.mac(wish.mac) if wish.mac else default_mac(wish.ip)
     except quantities.Unreadable as error:

@@ -35,7 +35,7 @@ def require(problems: Iterable[Problem]) -> None:
 
 
 def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """A cluster by itself, with the members that it would have."""
+    """Yield a cluster by itself, with the members that it would have."""
     yield from _name(cluster.name, limits.CLUSTER_NAME)
     if not 0 <= cluster.values <= limits.VALUES:
         yield Problem(f"a model of {cluster.values} values", "values", f"give 0 … {limits.VALUES}")
@@ -50,7 +50,7 @@ def of_cluster(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """An H as it is requested: a sum must be able to come to its end with the members there are."""
+    """Yield an H as it is requested: a sum must be able to come to its end with the members there are."""
     mode, workers = ground.mode_of(cluster), len(cluster.workers)
     most = workers * (WINDOW if mode is Mode.ISWITCH_ASYNC else 1)
     if cluster.threshold and not mode.sums:
@@ -63,7 +63,7 @@ def of_threshold(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Whether there are partial sums that could be released or discarded."""
+    """Yield whether there are partial sums that could be released or discarded."""
     mode = ground.mode_of(cluster)
     if not mode.sums:
         what = f"{cluster.name!r} is of mode {mode}, and {_SUMMING}"
@@ -71,7 +71,7 @@ def of_rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def of_reward(threshold: object) -> Iterator[Problem]:
-    """A reward rule: ``off``, None, or a threshold that the queue's registers can hold."""
+    """Yield a reward rule: ``off``, None, or a threshold that the queue's registers can hold."""
     if threshold is None or threshold == "off":
         return
     if not isinstance(threshold, int | float) or not (0 <= threshold <= quantities.GREATEST_BINARY32):
@@ -79,7 +79,7 @@ def of_reward(threshold: object) -> Iterator[Problem]:
 
 
 def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
-    """A member by itself, and beside the hosts that are none."""
+    """Yield a member by itself, and beside the hosts that are none."""
     yield from _name(member.name)
     if member.name in ground.names:
         yield Problem(f"the name {member.name!r} is taken", "name", "choose another")
@@ -107,7 +107,7 @@ def of_member(member: Member, ground: Ground) -> Iterator[Problem]:
 
 
 def of_port(port: int, ground: Ground) -> Iterator[Problem]:
-    """Whether there is such a front port."""
+    """Yield whether there is such a front port."""
     if port not in ground.engine_at:
         ports = ", ".join(str(each) for each in sorted(ground.engine_at)[:10])
         yield Problem(f"front port {port} does not exist", "port", f"front ports: {ports}")
@@ -122,7 +122,7 @@ def of_mac(member: Host, other: Host) -> Iterator[Problem]:
 
 
 def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
-    """A worker id beside those of the cluster's other members, whose names are by their ids."""
+    """Yield a worker id beside those of the cluster's other members, whose names are by their ids."""
     if worker_id and worker_id in taken:
         yield Problem(
             f"{worker_id} is already {taken[worker_id]}'s", "worker_id", "ids differ within a cluster"
@@ -130,7 +130,7 @@ def of_worker_id(worker_id: int, taken: Mapping[int, str]) -> Iterator[Problem]:
 
 
 def of_tables(ground: Ground, clusters: int, members: int) -> Iterator[Problem]:
-    """Whether the pipeline's tables hold so many."""
+    """Yield whether the pipeline's tables hold so many."""
     hosts = members + len(ground.hosts) + 1
     for table, entries, size in (
         ("workers", hosts + clusters * ground.between, limits.WORKERS),
@@ -163,7 +163,7 @@ def _key(key: str) -> Iterator[Problem]:
 
 
 def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Whether any members could make a result of so many updates."""
+    """Yield whether any members could make a result of so many updates."""
     if ground.mode_of(cluster) is Mode.ISWITCH_ASYNC:
         most, why = THRESHOLD_MOST, f"a result counts {THRESHOLD_MOST} at most"
     else:
@@ -174,7 +174,7 @@ def _h(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """The conditions under which a sum comes to its end."""
+    """Yield the conditions under which a sum comes to its end."""
     mode = ground.mode_of(cluster)
     if not mode.sums:
         return
@@ -193,7 +193,7 @@ def _rounds(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """The staleness rule: what it compares with is learnt from a parameter server's ACKs."""
+    """Yield the staleness rule: what it compares with is learnt from a parameter server's ACKs."""
     if cluster.staleness_bound is None:
         return
     mode = ground.mode_of(cluster)
@@ -207,7 +207,7 @@ def _staleness(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
 
 
 def _objective(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """Whether the verifier's model describes what the objective is about."""
+    """Yield whether the verifier's model describes what the objective is about."""
     if not cluster.objective:
         return
     try:
@@ -246,7 +246,7 @@ def of_objective_names(cluster: Cluster, known: Container[str]) -> Iterator[Prob
 
 
 def undescribed(cluster: Cluster, ground: Ground) -> Iterator[Problem]:
-    """The reasons why the verifier's model does not describe a cluster."""
+    """Yield the reasons why the verifier's model does not describe a cluster."""
     mode = ground.mode_of(cluster)
     if mode is not Mode.OLAF:
         what = f"cluster {cluster.name!r} is of mode {mode}, and objectives are proven of mode olaf alone"

@@ -43,34 +43,35 @@ def _mark(state: Path) -> str:
 
 
 def namespace_of(state: Path) -> str:
-    """The namespace that holds the host sides of the deployment in ``state``."""
+    """Return the namespace that holds the host sides of the deployment in ``state``."""
     return f"olaf-{state.name}-{_mark(state)}"
 
 
 def cables_of(state: Path) -> str:
-    """The namespace that holds the cables between processes of the deployment in ``state``."""
+    """Return the namespace that holds the cables between processes of the deployment in ``state``."""
     return f"{namespace_of(state)}-cables"
 
 
 def host_namespace_of(state: Path, host: str) -> str:
-    """The namespace of ``host`` alone, in the deployment in ``state``."""
+    """Return the namespace of ``host`` alone, in the deployment in ``state``."""
     return f"{namespace_of(state)}{_HOST}{host}"
 
 
 def receiver_of(state: Path) -> int | None:
-    """The processor that receives for the hosts of the deployment in ``state``; None: any."""
+    """Return the processor that receives for the hosts of the deployment in ``state``; None: any."""
     return steering.processor(_mark(state))
 
 
 def interface_of(state: Path, tail: str) -> str:
-    """An interface name of the deployment in ``state``; ``tail`` of up to 5 characters identifies it."""
+    """Return an interface name of the deployment in ``state``; ``tail`` of up to 5 characters identifies
+    it."""
     name = f"olaf{_mark(state)}{tail}"
     assert len(name) <= 15, name
     return name
 
 
 def why_not() -> str | None:
-    """Why this user cannot make interfaces, or None when it can."""
+    """Return why this user cannot make interfaces, or None when it can."""
     if not ip.is_installed():
         return ip.NO_IP
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -82,13 +83,13 @@ def why_not() -> str | None:
 
 
 def why_no_tap() -> str | None:
-    """Why this user cannot make TAPs, or None when it can."""
+    """Return why this user cannot make TAPs, or None when it can."""
     return why_not() or _tap_refusal()
 
 
 @cache
 def _refusal() -> str | None:
-    """What the kernel says to a namespace with a veth pair into it: capabilities alone do not show
+    """Return what the kernel says to a namespace with a veth pair into it: capabilities alone do not show
     in a container they may not count."""
     end = f"olaft{secrets.token_hex(4)}"
     try:
@@ -215,7 +216,7 @@ def _remove(state: Path, find: Callable[[], Sequence[str]]) -> None:
 
 
 def left_of(state: Path) -> Sequence[str]:
-    """The names of the interfaces here and of the namespaces that ``state`` still owns."""
+    """Return the names of the interfaces here and of the namespaces that ``state`` still owns."""
     prefix = interface_of(state, "")
     interfaces = Path("/sys/class/net")
     found = sorted(entry.name for entry in interfaces.glob(f"{prefix}*")) if interfaces.is_dir() else []
@@ -223,15 +224,15 @@ def left_of(state: Path) -> Sequence[str]:
 
 
 def owners(home: Path) -> Sequence[str]:
-    """The names of the folders in ``home``, there or deleted, that still own a namespace."""
+    """Return the names of the folders in ``home``, there or deleted, that still own a namespace."""
     found = {entry.name.partition(_HOST)[0].removesuffix("-cables") for entry in HOME.glob("olaf-*")}
     named = {namespace: namespace.removeprefix("olaf-").rpartition("-")[0] for namespace in sorted(found)}
     return [name for namespace, name in named.items() if name and namespace_of(home / name) == namespace]
 
 
 def states() -> Mapping[str, Path | None]:
-    """Every deployment on this machine that still has a namespace, wherever its state is: the name of its
-    namespace and its state folder, there or deleted; None when no namespace of it shows it."""
+    """Return every deployment on this machine that still has a namespace, wherever its state is: the name
+    of its namespace and its state folder, there or deleted; None when no namespace of it shows it."""
     found: dict[str, Path | None] = {}
     for name in sorted(entry.name for entry in HOME.glob("olaf-*")):
         if (ours := _NAMESPACE.fullmatch(name)) and found.get(ours[1]) is None:
@@ -240,7 +241,7 @@ def states() -> Mapping[str, Path | None]:
 
 
 def _owner(namespace: str) -> Path | None:
-    """What :func:`add_namespaces` wrote down in it."""
+    """Return what :func:`add_namespaces` wrote down in it."""
     try:
         links = json.loads(ip.output(["-n", namespace, "-json", "link", "show", "dev", "lo"]))
         return Path(links[0]["ifalias"])
@@ -260,13 +261,13 @@ def add_namespaces(state: Path, names: Sequence[str]) -> None:
 
 
 def hosts_of(state: Path) -> Sequence[str]:
-    """The hosts of the deployment in ``state`` that have a namespace of their own."""
+    """Return the hosts of the deployment in ``state`` that have a namespace of their own."""
     start = host_namespace_of(state, "")
     return sorted(entry.name.removeprefix(start) for entry in HOME.glob(f"{glob.escape(start)}*"))
 
 
 def namespaces_of(state: Path) -> Sequence[str]:
-    """The namespaces of ``state`` that are there: its hosts', its own, its cables'."""
+    """Return the namespaces of ``state`` that are there: its hosts', its own, its cables'."""
     hosts = [host_namespace_of(state, host) for host in hosts_of(state)]
     return [*hosts, *(name for name in (namespace_of(state), cables_of(state)) if exists(name))]
 

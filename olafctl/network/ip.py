@@ -18,7 +18,7 @@ NO_IP = "the program `ip` (package iproute2) is not installed"
 
 
 def is_installed(program: str = "ip") -> bool:
-    """Whether there is such a program on PATH."""
+    """Return whether there is such a program on PATH."""
     return shutil.which(program) is not None
 
 
@@ -35,7 +35,7 @@ def batch(options: Sequence[str], lines: Sequence[str], state: Path | None = Non
 
 
 def output(arguments: Sequence[str], program: str = "ip") -> str:
-    """What ``program`` prints. Raises OlafError."""
+    """Return what ``program`` prints. Raises OlafError."""
     return _run(program, arguments, None, None)
 
 
@@ -63,7 +63,7 @@ def _run(program: str, arguments: Sequence[str], given: str | None, state: Path 
 
 
 def _failed(program: str, arguments: Sequence[str], given: str | None, message: str) -> str:
-    """The command that failed; of a batch the line that ``message`` names."""
+    """Return the command that failed; of a batch the line that ``message`` names."""
     failed = re.search(r"Command failed -:(\d+)", message)
     if given is None or failed is None:
         return f"{program} {' '.join(arguments)}"

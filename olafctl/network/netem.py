@@ -25,7 +25,7 @@ class Impairment:
 
 @cache
 def why_not() -> str | None:
-    """Why links cannot be impaired here, or None when they can."""
+    """Return why links cannot be impaired here, or None when they can."""
     if not ip.is_installed("tc"):
         return "the program `tc` (package iproute2) is not installed"
     try:

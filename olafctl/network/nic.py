@@ -17,7 +17,8 @@ _LRO, _VLAN = 1 << 15, 1 << 8
 
 
 def why_not(name: str) -> str | None:
-    """Why ``name`` cannot be a front port, or None when it can: the engine takes all that comes in there."""
+    """Return why ``name`` cannot be a front port, or None when it can: the engine takes all that comes in
+    there."""
     if not (_SYS / name).exists():
         return f"interface {name} does not exist"
     if name in _default_routes():
@@ -34,7 +35,7 @@ def mtu(name: str) -> int | None:
 
 
 def _default_routes() -> Iterator[str]:
-    """The interfaces with one, of IPv4 or IPv6."""
+    """Yield the interfaces with one, of IPv4 or IPv6."""
     for line in _ROUTES.read_text().splitlines()[1:]:
         name, to, *_ = line.split()
         if int(to, 16) == 0:
@@ -48,8 +49,8 @@ def _default_routes() -> Iterator[str]:
 
 
 def notes(name: str, longest: int, threads: int = 1) -> Iterator[str]:
-    """A line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or ``threads`` time,
-    with its remedy; none where the interface does not exist."""
+    """Yield a line for each setting of ``name`` that costs frames of up to ``longest`` bytes, or
+    ``threads`` time, with its remedy; none where the interface does not exist."""
     if (most := mtu(name)) is None:
         return
     queues = len(list((_SYS / name / "queues").glob("rx-*")))

@@ -16,7 +16,7 @@ _APPLICATION = 4
 
 
 def start(application: str, interfaces: Sequence[str], longest: int) -> bytes:
-    """The beginning of a file: the section and its interfaces, which are numbered in this order."""
+    """Return the beginning of a file: the section and its interfaces, which are numbered in this order."""
     section = struct.pack("=IHHq", _BYTE_ORDER, 1, 0, _UNKNOWN_LENGTH)
     blocks = [_block(_SECTION, section + _options((_APPLICATION, application.encode())))]
     for name in interfaces:
@@ -27,14 +27,14 @@ def start(application: str, interfaces: Sequence[str], longest: int) -> bytes:
 
 
 def packet(interface: int, when: int, frame: bytes, outbound: bool) -> bytes:
-    """A frame at ``when`` ns since the epoch."""
+    """Return a frame at ``when`` ns since the epoch."""
     head = struct.pack("=IIIII", interface, when >> 32, when & 0xFFFFFFFF, len(frame), len(frame))
     direction = struct.pack("=I", _OUTBOUND if outbound else _INBOUND)
     return _block(_PACKET, head + _padded(frame) + _options((_EPB_FLAGS, direction)))
 
 
 def statistics(interface: int, when: int, received: int, dropped: int) -> bytes:
-    """What an interface has received, and what of it is not in the file."""
+    """Return what an interface has received, and what of it is not in the file."""
     head = struct.pack("=III", interface, when >> 32, when & 0xFFFFFFFF)
     counts = ((_ISB_RECEIVED, struct.pack("=Q", received)), (_ISB_DROPPED, struct.pack("=Q", dropped)))
     return _block(_STATISTICS, head + _options(*counts))

@@ -17,8 +17,8 @@ _WRITE = 'mask=$1; shift; for name; do echo "$mask" > "/sys/class/net/$name/queu
 
 
 def processor(key: str) -> int | None:
-    """The one that receives for the deployment with this ``key`` (hexadecimal digits), of those that this
-    process may use; None when there is only one."""
+    """Return the one that receives for the deployment with this ``key`` (hexadecimal digits), of those
+    that this process may use; None when there is only one."""
     usable = sorted(os.sched_getaffinity(0))
     return usable[int(key, 16) % len(usable)] if len(usable) > 1 else None
 

@@ -16,7 +16,7 @@ _NAME = re.compile(r"olaf-try-(\d+)-[0-9a-f]+")
 
 @contextmanager
 def namespace() -> Iterator[str]:
-    """The name of a new one, which is removed afterwards. Raises OlafError when there can be none."""
+    """Yield the name of a new one, which is removed afterwards. Raises OlafError when there can be none."""
     sweep()
     name = f"olaf-try-{os.getpid()}-{secrets.token_hex(4)}"
     try:

@@ -265,7 +265,7 @@ _RATE_UNIT = 1 << 16
 
 
 def rate_word(bits_per_second: int | None) -> int:
-    """The ``rate`` register's value for a link rate; None means unconstrained.
+    """Return the ``rate`` register's value for a link rate; None means unconstrained.
 
     Raises BadInput when the rate is not above zero or is too small to be expressed.
     """
@@ -280,7 +280,8 @@ def rate_word(bits_per_second: int | None) -> int:
 
 
 def rate_of(word: int) -> float | None:
-    """The link rate in bit/s that a value of the ``rate`` register stands for; None means unconstrained."""
+    """Return the link rate in bit/s that a value of the ``rate`` register stands for; None means
+    unconstrained."""
     return word * CLOCK_HZ / _RATE_UNIT if word else None
 
 
@@ -316,7 +317,7 @@ class QueueRegisters:
         self._write = write
 
     def read(self, name: str) -> int:
-        """The value now; status and counters by way of a snapshot.
+        """Return the value now; status and counters by way of a snapshot.
 
         Raises BadInput when the register does not exist, or indices differ in a setting that all share.
         """
@@ -345,7 +346,7 @@ class QueueRegisters:
         self._write(register.offset, value)
 
     def read_all(self) -> dict[str, int]:
-        """Every readable register; status and counters as of one instant."""
+        """Return every readable register; status and counters as of one instant."""
         self._write(BY_NAME["snapshot"].offset, 1)
         return {
             register.name: self._value(register)
@@ -364,7 +365,7 @@ class QueueRegisters:
         self.command(Command.SET, first, last)
 
     def settings_of(self, index: int) -> IndexSettings:
-        """The settings of an index. Raises BadInput when the index does not exist."""
+        """Return the settings of an index. Raises BadInput when the index does not exist."""
         self.command(Command.GET, index, index)
         mode = self.read("get_mode")
         return IndexSettings(
@@ -400,7 +401,7 @@ class QueueRegisters:
             )
 
     def _common(self, name: str) -> int:
-        """One setting that all indices have in common. Raises BadInput when they differ."""
+        """Return one setting that all indices have in common. Raises BadInput when they differ."""
         first, *others = (_setting(self.settings_of(each), name) for each in range(self.read("indices")))
         for index, value in enumerate(others, 1):
             if value != first:
@@ -430,7 +431,7 @@ def _changed(settings: IndexSettings, name: str, value: int) -> IndexSettings:
 
 
 def is_staging(name: str) -> bool:
-    """Whether a register only takes part in commands for indices, and says nothing by itself."""
+    """Return whether a register only takes part in commands for indices, and says nothing by itself."""
     return name.startswith(("range_", "set_", "get_", "command_"))
 
 

@@ -23,7 +23,7 @@ class IndexRange:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "IndexRange":
-        """What :meth:`as_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return what :meth:`as_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
         given = dict(values)
         first, last, mode = int(given.pop("first")), int(given.pop("last")), Mode(given.pop("mode"))
         return cls(first, last, IndexSettings(mode=mode, **given))
@@ -45,7 +45,7 @@ Ranges = tuple[IndexRange, ...]
 
 
 def ranges(settings: Iterable[IndexSettings]) -> Ranges:
-    """The settings of the indices 0, 1, … as ranges."""
+    """Return the settings of the indices 0, 1, … as ranges."""
     found = []
     first = 0
     for value, run in groupby(settings):
@@ -56,12 +56,12 @@ def ranges(settings: Iterable[IndexSettings]) -> Ranges:
 
 
 def of_all(registers: QueueRegisters) -> Ranges:
-    """The settings of every index of a queue."""
+    """Return the settings of every index of a queue."""
     return ranges(registers.settings_of(index) for index in range(registers.read("indices")))
 
 
 def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
-    """All ``indices``: the ``given`` ranges, and the settings after a reset everywhere else."""
+    """Return all ``indices``: the ``given`` ranges, and the settings after a reset everywhere else."""
     settings = [IndexSettings()] * indices
     for part in given:
         settings[part.first : part.last + 1] = [part.settings] * (part.last - part.first + 1)
@@ -69,8 +69,8 @@ def with_default(indices: int, given: Iterable[IndexRange]) -> Ranges:
 
 
 def changes(before: Sequence[IndexRange], after: Sequence[IndexRange]) -> Iterator[Change]:
-    """What takes ``before``, which may be empty when it is not known, to ``after``, in as few ranges as can
-    be."""
+    """Yield what takes ``before``, which may be empty when it is not known, to ``after``, in as few ranges
+    as can be."""
     known = {}
     for part in before:
         known.update(dict.fromkeys(range(part.first, part.last + 1), part.settings))

@@ -18,8 +18,8 @@ def defines(geometry: Geometry) -> list[str]:
 
 
 def build_software_queue(geometry: Geometry, source: Path = _SOURCE, options: tuple[str, ...] = ()) -> Path:
-    """The shared library for ``geometry``, from the cache or compiled now (a few seconds); or of another
-    ``source`` around the same rules.
+    """Return the shared library for ``geometry``, from the cache or compiled now (a few seconds); or of
+    another ``source`` around the same rules.
 
     Raises MissingTool without a C++ compiler, OlafError when it refuses.
     """

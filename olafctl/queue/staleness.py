@@ -10,7 +10,7 @@ GREATEST_BOUND = 65535
 
 
 def shifts(root: float | None) -> tuple[int, int]:
-    """The two registers for Stellaris' weights δ^(-1/``root``) (§V-A); None weighs all alike.
+    """Return the two registers for Stellaris' weights δ^(-1/``root``) (§V-A); None weighs all alike.
 
     All staleness δ of one length in bits has one weight, a power of two: the one nearest to the mean of their
     logarithms.

@@ -31,7 +31,7 @@ _FAST, _SELDOM_RUN = ("-O2",), ("-O0",)
 
 
 def build_queue(geometry: Geometry, progress: Progress = lambda step: None) -> Path:
-    """The shared library for ``geometry``, from the cache or built now (half a minute).
+    """Return the shared library for ``geometry``, from the cache or built now (half a minute).
 
     ``progress`` gets each step.
     Raises MissingTool without Verilator or a C++ compiler, OlafError when the rendered instance does not
@@ -78,5 +78,5 @@ def build_variant(
 
 
 def verilog_sources() -> list[Path]:
-    """The modules of OlafQueue and what they include, in a stable order."""
+    """Return the modules of OlafQueue and what they include, in a stable order."""
     return sorted((paths.sources() / "hdl").glob("olaf_*.v*"))

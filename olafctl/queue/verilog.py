@@ -20,7 +20,7 @@ _PLACED = re.compile(r"%(?:Warning|Error)[\w-]*: (?P<where>[^:]+:\d+):\d+: (?P<w
 
 
 def folder(queue: Geometry) -> Path:
-    """The folder of every Verilog file for ``queue``, its instance checked against the modules.
+    """Return the folder of every Verilog file for ``queue``, its instance checked against the modules.
 
     One a content: what is compiled from it is what was checked. Raises OlafError with every misfit.
     """
@@ -56,13 +56,13 @@ def check(rendered: Path) -> None:
 
 
 def sources(queue: Geometry) -> dict[str, str]:
-    """Every Verilog file by name."""
+    """Return every Verilog file by name."""
     plain = sorted([*(paths.sources() / "hdl").glob("*.v"), *(paths.sources() / "hdl").glob("*.vh")])
     return {path.name: path.read_text() for path in plain} | {INSTANCE: instance(queue)}
 
 
 def instance(queue: Geometry) -> str:
-    """The module ``olaf_instance``: OlafQueue with the parameters of ``queue``."""
+    """Return the module ``olaf_instance``: OlafQueue with the parameters of ``queue``."""
     return fill(
         "verilog/olaf_instance.v.j2",
         parameters=queue.verilog,

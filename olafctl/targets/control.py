@@ -89,7 +89,7 @@ class ControlServer:
 
 
 def ask(path: Path, name: str, /, **arguments: Any) -> Any:
-    """The answer of the process at ``path``.
+    """Return the answer of the process at ``path``.
 
     Raises OlafError with what the process objects to, or when none answers.
     """
@@ -98,7 +98,8 @@ def ask(path: Path, name: str, /, **arguments: Any) -> Any:
 
 
 def take_over(path: Path, name: str) -> socket.socket:
-    """A stream to the process at ``path``, which now speaks ``name``'s own language. Raises OlafError."""
+    """Return a stream to the process at ``path``, which now speaks ``name``'s own language. Raises
+    OlafError."""
     peer = _connected(path)
     try:
         _exchange(peer, path, {"do": name})
@@ -160,7 +161,7 @@ def _parse(line: bytes) -> dict[str, Any]:
 
 
 def _read_line(peer: socket.socket) -> bytes:
-    """One line and no byte more: what follows it belongs to the protocol that takes over."""
+    """Return one line and no byte more: what follows it belongs to the protocol that takes over."""
     line = b""
     while not line.endswith(b"\n"):
         seen = peer.recv(65536, socket.MSG_PEEK)

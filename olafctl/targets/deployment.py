@@ -32,8 +32,8 @@ class EnginePart:
 
 
 def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequence[Device]:
-    """The devices of ``testbed``, two of each engine, without addresses yet; ``files`` are the P4Info and the
-    device_config of a block."""
+    """Return the devices of ``testbed``, two of each engine, without addresses yet; ``files`` are the
+    P4Info and the device_config of a block."""
     blocks = [(engine.name, block) for engine in testbed.engines for block in rendered.BLOCKS]
     return [
         Device(device_name(testbed, engine, block), number, "", *files(block))
@@ -42,12 +42,12 @@ def devices(testbed: Testbed, files: Callable[[str], tuple[Path, Path]]) -> Sequ
 
 
 def trunks(testbed: Testbed) -> Sequence[Link]:
-    """The links between engines."""
+    """Return the links between engines."""
     return [link for link in testbed.links if link.peer is not None]
 
 
 def parts(testbed: Testbed, queues: Sequence[Path]) -> Sequence[EnginePart]:
-    """The engines of ``testbed``, each with its library of ``queues``."""
+    """Return the engines of ``testbed``, each with its library of ``queues``."""
     topology = Topology(testbed)
     return [
         EnginePart(engine.name, queue, [port.number for port in topology.ports_of(engine)], testbed.shards)
@@ -88,8 +88,9 @@ def planned(
     files: Callable[[str], tuple[Path, Path]],
     progress: Progress,
 ) -> Deployment:
-    """What ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue`` builds the
-    library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises OlafError."""
+    """Return what ``target`` will make of ``testbed`` in ``state``, two devices of each engine: ``queue``
+    builds the library of an engine's, ``files`` are the P4Info and the device_config of a block. Raises
+    OlafError."""
     ports = front_ports.plan(testbed, state, progress)
     engines = parts(testbed, [queue(engine, progress) for engine in testbed.engines])
     return Deployment(target, ports, devices(testbed, files), engines, trunks(testbed))
@@ -103,7 +104,7 @@ def save(state: Path, deployment: Deployment) -> None:
 
 
 def load(state: Path) -> Deployment | None:
-    """What was written down in ``state``; None when nothing readable is there."""
+    """Return what was written down in ``state``; None when nothing readable is there."""
     try:
         record = json.loads((state / _RECORD).read_text())
         ports = [_port(port) for port in record["ports"]]
@@ -123,19 +124,19 @@ def load(state: Path) -> Deployment | None:
 
 
 def required(state: Path) -> Deployment:
-    """What was written down in ``state``. Raises OlafError when nothing readable is there."""
+    """Return what was written down in ``state``. Raises OlafError when nothing readable is there."""
     if (recorded := load(state)) is None:
         raise OlafError(Problem("holds no deployment", str(state)))
     return recorded
 
 
 def is_damaged(state: Path) -> bool:
-    """Whether something was written down in ``state`` that cannot be read any more."""
+    """Return whether something was written down in ``state`` that cannot be read any more."""
     return (state / _RECORD).exists() and load(state) is None
 
 
 def device(entry: dict[str, Any]) -> Device:
-    """A Device from its JSON form."""
+    """Return a Device from its JSON form."""
     return Device(
         entry["name"], entry["device_id"], entry["address"], Path(entry["p4info"]), Path(entry["config"])
     )
@@ -173,8 +174,8 @@ def starting(state: Path, deployment: Deployment, progress: Progress) -> Iterato
 
 
 def rewiring(state: Path, testbed: Testbed) -> Sequence[str]:
-    """How the front ports of what runs in ``state`` differ from those of ``testbed``, as lines of a diff.
-    Raises OlafError."""
+    """Return how the front ports of what runs in ``state`` differ from those of ``testbed``, as lines of a
+    diff. Raises OlafError."""
     recorded, wanted = required(state), front_ports.places(testbed, state)
     fit = front_ports.fitting(recorded.ports, recorded.made, wanted)
     return [

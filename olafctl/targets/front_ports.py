@@ -71,7 +71,7 @@ class FrontPort:
 
 
 def problems(testbed: Testbed, state: Path) -> Sequence[Problem]:
-    """Why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
+    """Return why the front ports of ``testbed`` cannot be made in ``state``, as far as it can be known
     without making them."""
     found = []
     for port in testbed.ports:
@@ -99,7 +99,7 @@ def claimed(ports: Iterable[FrontPort], testbed: Testbed, state: Path) -> Iterat
 
 
 def notes(testbed: Testbed) -> Iterator[str]:
-    """What should be set at the network cards of ``testbed``, and is not."""
+    """Yield what should be set at the network cards of ``testbed``, and is not."""
     longest = max(engine.beats for engine in testbed.engines) * BEAT_BYTES
     for port in testbed.ports:
         if port.transport is Transport.NIC:
@@ -107,7 +107,7 @@ def notes(testbed: Testbed) -> Iterator[str]:
 
 
 def plan(testbed: Testbed, state: Path, progress: Progress) -> Sequence[FrontPort]:
-    """The front ports of ``testbed`` deployed in ``state``; ``progress`` gets each fallback.
+    """Return the front ports of ``testbed`` deployed in ``state``; ``progress`` gets each fallback.
 
     Raises OlafError with :func:`problems`.
     """
@@ -170,7 +170,7 @@ def keep(
 
 
 def fitting(before: Sequence[FrontPort], whole: Container[int], after: Sequence[FrontPort]) -> Sequence[int]:
-    """The numbers of those of ``after`` that are there, see :func:`keep`."""
+    """Return the numbers of those of ``after`` that are there, see :func:`keep`."""
     known = {
         port.number: port
         for port in before  # a TAP ended with its engine
@@ -197,12 +197,12 @@ def remove(state: Path, ports: Sequence[FrontPort]) -> None:
 
 
 def lost(ports: Sequence[FrontPort]) -> Sequence[FrontPort]:
-    """Those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
+    """Return those of running ``ports`` that were taken away: frames can neither come in nor go out there."""
     return [port for port in ports if not _is_there(port)]
 
 
 def _parents(files: Iterable[str]) -> set[str]:
-    """The folders that ``files`` are in, at any depth."""
+    """Return the folders that ``files`` are in, at any depth."""
     return {str(folder) for name in files for folder in Path(name).parents}
 
 
@@ -229,7 +229,7 @@ def _is_there(port: FrontPort) -> bool:
 
 
 def chosen(port: Port) -> Transport:
-    """How a port is reached: as it says, or the best way that this user is allowed."""
+    """Return how a port is reached: as it says, or the best way that this user is allowed."""
     if port.transport is not None:
         return port.transport
     return Transport.UNIX if interfaces.why_not() else Transport.VETH
@@ -270,7 +270,7 @@ def _missing_folders(files: Sequence[str], state: Path) -> Sequence[str]:
 
 
 def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
-    """What stands in the way of a port's socket or files."""
+    """Yield what stands in the way of a port's socket or files."""
     if port.transport is Transport.PCAP and len(port.files) > 2:
         mixed = f"a folder of its pcap files has a comma, which separates the two files: {port.inner}"
         yield Problem(mixed, where, "move the testbed, or set OLAF_STATE, to a folder without a comma")
@@ -294,7 +294,7 @@ def _path_problems(port: FrontPort, where: str) -> Iterator[Problem]:
 
 
 def _obstacle(path: Path, transport: Transport) -> str | None:
-    """Why there can be no such socket or file at ``path``. Raises OSError."""
+    """Return why there can be no such socket or file at ``path``. Raises OSError."""
     if path.is_dir():
         return f"{path} is a folder"
     if transport is Transport.UNIX and os.path.lexists(path) and not path.is_socket():

@@ -36,7 +36,7 @@ class Device:
 
 
 def device_name(testbed: Testbed, engine: str, block: str) -> str:
-    """The name of an engine's device: the block's own when there is one engine only."""
+    """Return the name of an engine's device: the block's own when there is one engine only."""
     return f"{engine}/{block}" if len(testbed.engines) > 1 else block
 
 
@@ -107,10 +107,10 @@ class Registers(Protocol):
     def write(self, name: str, value: int) -> None: ...
 
     def read_all(self) -> dict[str, int]:
-        """All readable registers in one consistent snapshot."""
+        """Return all readable registers in one consistent snapshot."""
 
     def settings(self) -> Ranges:
-        """The settings of every index."""
+        """Return the settings of every index."""
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
         """Give the indices ``first`` … ``last`` these settings, each of them at one instant."""
@@ -120,7 +120,7 @@ class Registers(Protocol):
 
 
 def of_root(queues: Mapping[str, _T]) -> _T:
-    """What ``queues``, by engine, hold of the root's."""
+    """Return what ``queues``, by engine, hold of the root's."""
     return next(iter(queues.values()))
 
 
@@ -131,7 +131,7 @@ class Shards(Protocol):
         """Of each ``counters`` of its queue, by name, and ``processor_seconds``."""
 
     def owners(self, indices: Sequence[int]) -> Sequence[int]:
-        """The shards that have these indices."""
+        """Return the shards that have these indices."""
 
     def place(self, first: int, last: int, shard: int) -> None:
         """Make the indices ``first`` … ``last`` a shard's, with all that waits, in order."""
@@ -140,7 +140,7 @@ class Shards(Protocol):
         """Let network cards give each address' frames, by port, to that shard, where they can."""
 
     def steering(self) -> Mapping[str, str]:
-        """How each network card gives frames to shards, by port, for people."""
+        """Return how each network card gives frames to shards, by port, for people."""
 
 
 @runtime_checkable
@@ -166,10 +166,10 @@ class Running(Protocol):
         """The registers of each engine's queue by the engine's name, each behind its parent's."""
 
     def alive(self) -> bool:
-        """Whether every process of it answers."""
+        """Return whether every process of it answers."""
 
     def host_port(self, number: int) -> HostPort:
-        """The host side of a front port. Raises OlafError."""
+        """Return the host side of a front port. Raises OlafError."""
 
     def listen(self, number: int) -> Listener:
         """Listen at a front port. Raises OlafError, BadInput for a port that cannot be listened at."""
@@ -200,10 +200,11 @@ class Rewirable(Protocol):
     """What runs and can be given other front ports meanwhile."""
 
     def rewirable(self) -> bool:
-        """Whether it can in this case."""
+        """Return whether it can in this case."""
 
     def rewiring(self, testbed: Testbed) -> Sequence[str]:
-        """How its front ports differ from those of ``testbed``, as lines of a diff. Raises OlafError."""
+        """Return how its front ports differ from those of ``testbed``, as lines of a diff. Raises
+        OlafError."""
 
     def rewire(self, testbed: Testbed, progress: Progress) -> None:
         """Make them those of ``testbed``, none of which is a TAP; frames pass at those that stay. Raises
@@ -228,12 +229,12 @@ class Target(Protocol):
     name: str
 
     def missing(self) -> Sequence[str]:
-        """The programs this target needs and does not find."""
+        """Return the programs this target needs and does not find."""
 
     def build(self, testbed: Testbed, progress: Progress) -> Build: ...
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """Why it could not start here, as far as can be known while something else still runs."""
+        """Return why it could not start here, as far as can be known while something else still runs."""
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> Running:
         """Bring processes and ports up, nothing programmed yet, in place of what is in ``state``: front ports
@@ -241,7 +242,7 @@ class Target(Protocol):
         there was nothing. Raises OlafError."""
 
     def find(self, testbed: Testbed, state: Path) -> Running | None:
-        """What runs in ``state``, or None when nothing of it answers."""
+        """Return what runs in ``state``, or None when nothing of it answers."""
 
     def stop(self, state: Path) -> None:
         """End every process and remove every port that ``state`` names, also after a crash."""

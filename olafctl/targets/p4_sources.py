@@ -11,7 +11,8 @@ from olafswitch import cache
 
 
 def folder(testbed: Testbed) -> Path:
-    """The folder with every P4 file of ``testbed``: one a content, so that compilers see the same paths."""
+    """Return the folder with every P4 file of ``testbed``: one a content, so that compilers see the same
+    paths."""
     files = sources(testbed)
 
     def write(work: Path) -> None:
@@ -25,7 +26,7 @@ def folder(testbed: Testbed) -> Path:
 
 
 def sources(testbed: Testbed) -> dict[str, str]:
-    """Every P4 file by name; ``vnp4_1.p4`` and ``vnp4_2.p4`` are the v1model tops."""
+    """Return every P4 file by name; ``vnp4_1.p4`` and ``vnp4_2.p4`` are the v1model tops."""
     files = {path.name: path.read_text() for path in sorted((paths.sources() / "p4src").glob("*.p4"))}
     files["params.p4"] = params(testbed.udp_port, testbed.control_tos)
     return files

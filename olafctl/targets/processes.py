@@ -106,8 +106,8 @@ STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
 
 def of(state: Path) -> Sequence[psutil.Process]:
-    """Every process of the deployment in ``state`` that this user may look at, but the caller: those that
-    carry its folder, and those in one of its network namespaces."""
+    """Return every process of the deployment in ``state`` that this user may look at, but the caller:
+    those that carry its folder, and those in one of its network namespaces."""
     wanted = str(state.resolve())
     others = _others()
     inside = processes_in(interfaces.namespaces_of(state), (process.pid for process in others))
@@ -119,17 +119,17 @@ def of(state: Path) -> Sequence[psutil.Process]:
 
 
 def of_engine(state: Path) -> Sequence[psutil.Process]:
-    """Those of the deployment in ``state`` that are no programs of its hosts."""
+    """Return those of the deployment in ``state`` that are no programs of its hosts."""
     return [process for process in of(state) if _is_of_engine(process)]
 
 
 def died(state: Path) -> Sequence[str]:
-    """What was started in ``state`` and has ended by itself, each with how, when and its log."""
+    """Return what was started in ``state`` and has ended by itself, each with how, when and its log."""
     return [how for _, how in _dead(state)]
 
 
 def words_of_dead(state: Path) -> Mapping[str, str]:
-    """The end of the log of each that has ended by itself, by the log's name."""
+    """Return the end of the log of each that has ended by itself, by the log's name."""
     return {log: words for log, _ in _dead(state) if (words := last_words(state / log))}
 
 
@@ -156,13 +156,14 @@ def stopped(state: Path) -> Sequence[str]:
 
 
 def states() -> set[Path]:
-    """The state folders, there or deleted, of every process of a deployment that this user may look at."""
+    """Return the state folders, there or deleted, of every process of a deployment that this user may look
+    at."""
     found = (_deployment(process) for process in psutil.process_iter())
     return {Path(folder) for folder in found if folder is not None}
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether any of its threads still runs."""
+    """Return whether any of its threads still runs."""
     try:
         # A first thread that ended is a zombie while others still hold the process's files.
         return process.is_running() and (
@@ -205,7 +206,7 @@ def end_in(namespace: str) -> None:
 
 
 def last_words(log: Path) -> str:
-    """The end of ``log`` on one line, for an error; empty without output."""
+    """Return the end of ``log`` on one line, for an error; empty without output."""
     with suppress(OSError):
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         return " / ".join(lines[-_LAST_LINES:])
@@ -227,12 +228,12 @@ def _end(find: Callable[[], Sequence[psutil.Process]]) -> None:
 
 
 def _others() -> Sequence[psutil.Process]:
-    """Every process but the caller."""
+    """Return every process but the caller."""
     return [process for process in psutil.process_iter() if process.pid != os.getpid()]
 
 
 def _life(log: Path) -> Path:
-    """Where it is noted how the process that writes ``log`` is."""
+    """Return where it is noted how the process that writes ``log`` is."""
     return log.with_name(log.name + _LIFE)
 
 
@@ -245,7 +246,7 @@ def _forget(state: Path) -> None:
 
 
 def _watcher(life: Path) -> psutil.Process | None:
-    """The shell that keeps this note, while it runs."""
+    """Return the shell that keeps this note, while it runs."""
     with suppress(OSError, ValueError, psutil.Error):
         found = psutil.Process(int(life.read_text().strip().removeprefix("runs as ")))
         return found if str(life.resolve()) in found.cmdline() else None
@@ -253,7 +254,8 @@ def _watcher(life: Path) -> psutil.Process | None:
 
 
 def _is_written(state: Path, log: str) -> bool:
-    """Whether a process of the deployment still has ``log`` as its output, though its watcher was killed."""
+    """Return whether a process of the deployment still has ``log`` as its output, though its watcher was
+    killed."""
     for process in of(state):
         with suppress(OSError):
             if Path(f"/proc/{process.pid}/fd/1").samefile(state / log):
@@ -262,14 +264,15 @@ def _is_written(state: Path, log: str) -> bool:
 
 
 def _name(argv: Sequence[str]) -> str:
-    """What a log calls a program: a Python module's name, or the program's, whatever network it runs in."""
+    """Return what a log calls a program: a Python module's name, or the program's, whatever network it
+    runs in."""
     if list(argv[:3]) == ["ip", "netns", "exec"]:
         argv = argv[4:]
     return argv[2] if argv[1:2] == ["-m"] else Path(argv[0]).name
 
 
 def _deployment(process: psutil.Process) -> str | None:
-    """The state folder that a process carries."""
+    """Return the state folder that a process carries."""
     return _environment(process).get(OWNER)
 
 
@@ -300,7 +303,8 @@ def _kill(started: subprocess.Popen[bytes]) -> None:
 
 
 def _read_line(descriptor: int, seconds: float) -> bytes | None:
-    """The first line; nothing when the other end closes before it is complete, None when ``seconds`` pass."""
+    """Return the first line; nothing when the other end closes before it is complete, None when
+    ``seconds`` pass."""
     end = time.monotonic() + seconds
     line = b""
     waiting = select.poll()

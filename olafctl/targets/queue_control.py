@@ -21,7 +21,7 @@ class HoldsQueues(Protocol):
         """Held for as long as accesses belong together."""
 
     def port_stats(self, number: int) -> Any:
-        """What went through a front port, as a dataclass."""
+        """Return what went through a front port, as a dataclass."""
 
     def losses(self) -> Any:
         """Frames that went nowhere, by reason, as a dataclass."""

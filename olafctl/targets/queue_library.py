@@ -8,5 +8,6 @@ from olafctl.testbed.model import Engine
 
 
 def queue_library(engine: Engine, progress: Progress) -> Path:
-    """The shared library of ``engine``'s queue, built when it is not in the cache. Raises OlafError."""
+    """Return the shared library of ``engine``'s queue, built when it is not in the cache. Raises
+    OlafError."""
     return build_queue(engine.geometry, progress)

@@ -42,7 +42,7 @@ class SocketRegisters:
             self._ask("elect", **self._election)
 
     def read(self, name: str) -> int:
-        """The value of register ``name``. Raises OlafError."""
+        """Return the value of register ``name``. Raises OlafError."""
         return int(self._ask("read", name=name))
 
     def write(self, name: str, value: int) -> None:
@@ -51,11 +51,11 @@ class SocketRegisters:
         self._ask("write", name=name, value=value, **self._election)
 
     def read_all(self) -> dict[str, int]:
-        """All readable registers in one consistent snapshot. Raises OlafError."""
+        """Return all readable registers in one consistent snapshot. Raises OlafError."""
         return {name: int(value) for name, value in self._ask("read_all").items()}
 
     def settings(self) -> Ranges:
-        """The settings of every index, in one request. Raises OlafError."""
+        """Return the settings of every index, in one request. Raises OlafError."""
         return tuple(IndexRange.from_json(part) for part in self._ask("settings"))
 
     def configure(self, first: int, last: int, settings: IndexSettings) -> None:
@@ -118,7 +118,7 @@ class RunningProcess:
         }
 
     def alive(self) -> bool:
-        """Whether the process answers."""
+        """Return whether the process answers."""
         try:
             ask(self._socket, "devices")
         except OlafError:
@@ -126,7 +126,7 @@ class RunningProcess:
         return True
 
     def host_port(self, number: int) -> HostPort:
-        """The host side of a front port. Raises OlafError."""
+        """Return the host side of a front port. Raises OlafError."""
         return open_host_port(self._attachment(number))
 
     def listen(self, number: int) -> Listener:
@@ -140,7 +140,7 @@ class RunningProcess:
         return found
 
     def logs(self) -> Sequence[Path]:
-        """The process's log."""
+        """Return the process's log."""
         return [self._state / LOG]
 
     def stats(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ _Running = TypeVar("_Running", bound=RunningProcess)
 
 
 def find(target: str, state: Path, opened: Callable[[Path, Deployment], _Running]) -> _Running | None:
-    """What ``target`` runs in ``state``, as ``opened`` makes it, if it answers."""
+    """Return what ``target`` runs in ``state``, as ``opened`` makes it, if it answers."""
     recorded = deployment.load(state)
     if recorded is None or recorded.target != target or not processes.of(state):
         return None

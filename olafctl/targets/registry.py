@@ -19,12 +19,12 @@ _GROUP = "olaf.targets"
 
 
 def names() -> Sequence[str]:
-    """Every target's name."""
+    """Return every target's name."""
     return sorted({*_own(), *_added()})
 
 
 def get(name: str) -> Target:
-    """The target ``name``.
+    """Return the target ``name``.
 
     Raises BadInput when it does not exist.
     """

@@ -35,8 +35,8 @@ def build_pipeline(
     compile_block: Callable[[Path, Path, str], object],
     progress: Progress,
 ) -> Build:
-    """The build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), from the cache or
-    made now: the native engine, each engine's ``queue``, and in the build's folder each block, which
+    """Return the build of ``testbed`` for ``target`` with ``tools`` (their versions or sources), from the
+    cache or made now: the native engine, each engine's ``queue``, and in the build's folder each block, which
     ``compile_block`` compiles, given the folder of its sources, the build's, and its name.
 
     Raises OlafError."""

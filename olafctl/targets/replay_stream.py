@@ -70,7 +70,7 @@ class Session:
         self._unsent += _packed(frame)
 
     def advance(self, time: int) -> Advanced:
-        """One round trip. Raises OlafError with what the engine objects to in the frames before."""
+        """Return one round trip. Raises OlafError with what the engine objects to in the frames before."""
         self._unsent += _RECORD.pack(time, _ADVANCE, 0)
         self._send()
         left: list[TimedFrame] = []
@@ -148,7 +148,8 @@ class _Records:
         self._data += more
 
     def complete(self) -> Iterator[TimedFrame]:
-        """The records that are whole by now, each once. Raises OlafError with what the engine objects to."""
+        """Yield the records that are whole by now, each once. Raises OlafError with what the engine
+        objects to."""
         data, position = self._data, 0
         self._data = b""
         while len(data) - position >= _RECORD.size:
@@ -169,7 +170,7 @@ class _Records:
 
 
 def _receive(peer: socket.socket) -> bytes:
-    """What comes next; nothing at the end, also when the engine closed with frames still unread."""
+    """Return what comes next; nothing at the end, also when the engine closed with frames still unread."""
     try:
         return peer.recv(_CHUNK)
     except ConnectionResetError:

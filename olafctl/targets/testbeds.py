@@ -14,7 +14,7 @@ __all__ = ["load", "locate"]
 
 
 def load(path: Path | str, text: str | None = None, target: str | None = None) -> Testbed:
-    """The testbed at ``path``, for ``target`` instead of its own when given.
+    """Return the testbed at ``path``, for ``target`` instead of its own when given.
 
     See :func:`olafctl.testbed.load.load`. Raises BadInput.
     """

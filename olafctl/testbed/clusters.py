@@ -49,8 +49,8 @@ def read(
     udp_port: int,
     parent_at: Callable[[int], str],
 ) -> tuple[tuple[Cluster, ...], Mapping[str, Section]]:
-    """The ``clusters`` field of the whole testbed, by number, and where each one is described, by name;
-    problems go to its report. ``parent_at`` gives the parent of a worker by its port."""
+    """Return the ``clusters`` field of the whole testbed, by number, and where each one is described, by
+    name; problems go to its report. ``parent_at`` gives the parent of a worker by its port."""
     reading = _Reading(engine, ports, directory, udp_port, parent_at)
     if not section.has("clusters") or section.is_empty("clusters"):
         what = "is empty" if section.has("clusters") else "is missing"
@@ -160,7 +160,7 @@ _JOB = (
 def _described(
     entry: Section, reading: _Reading, number: int, name: str, workers: Sequence[Member]
 ) -> Iterator[Cluster]:
-    """The cluster of an entry; none, and that is reported, when the engine has too few indices."""
+    """Yield the cluster of an entry; none, and that is reported, when the engine has too few indices."""
     values = entry.value("values", whole(1, limits.VALUES), 0)
     segments = max(-(-values // segment_values(reading.engine.beats)), 1)
     own: Reward | None = entry.value("reward_threshold", quantities.threshold, None)
@@ -204,7 +204,7 @@ def _take_indices(entry: Section, reading: _Reading, segments: int) -> bool:
 
 
 def _ports(entry: Section, ports: FrontPorts) -> list[int]:
-    """The front ports over which generated workers are dealt in turn."""
+    """Return the front ports over which generated workers are dealt in turn."""
     field = "ports" if entry.has("ports") else "port"
     if entry.has("port") and field == "ports":
         entry.report.add(entry.place("port"), "stands next to ports", "give one of them")
@@ -223,7 +223,7 @@ def _ports(entry: Section, ports: FrontPorts) -> list[int]:
 
 
 def _first_address(text: str) -> IPv4Address | None:
-    """The first worker's address: an address, or a prefix's first host."""
+    """Return the first worker's address: an address, or a prefix's first host."""
     if "/" in text:
         prefix: IPv4Network = quantities.network(text)
         if prefix.prefixlen > 30:

@@ -11,15 +11,15 @@ _RESERVED = frozenset({"lo", "all", "default"})
 
 
 def interface_of(port: Port) -> str:
-    """The host's side of a port that is a veth or a TAP, or the network card: its path, its name, else its
-    number."""
+    """Return the host's side of a port that is a veth or a TAP, or the network card: its path, its name,
+    else its number."""
     if port.path is not None:
         return port.path
     return port.name if is_interface(port.name) else f"port{port.number}"
 
 
 def pcap_files(path: str) -> tuple[str, str]:
-    """The files of a pcap port, into the pipeline and out of it."""
+    """Return the files of a pcap port, into the pipeline and out of it."""
     into, comma, out = path.partition(",")
     return (into, out) if comma else (f"{path}.in.pcap", f"{path}.out.pcap")
 

@@ -11,8 +11,8 @@ from olafctl.wire.modes import Mode
 
 
 def read(section: Section, machines: Machines, name: str = "engine") -> Engine:
-    """The engine called ``name``, on one of ``machines``; problems go to the section's report. The caller
-    closes the section."""
+    """Return the engine called ``name``, on one of ``machines``; problems go to the section's report. The
+    caller closes the section."""
     slots = _within(section, "slots")
     return Engine(
         indices=section.value("indices", power_of_two(INDICES.greatest), INDICES.default),

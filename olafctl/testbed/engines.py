@@ -24,7 +24,8 @@ class Declared:
 
 
 def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPorts]:
-    """The engines, in the order of the file, and the ports of all of them; problems go to the report."""
+    """Return the engines, in the order of the file, and the ports of all of them; problems go to the
+    report."""
     front = FrontPorts(top.report)
     if not top.has("engines"):
         section = top.section("engine")
@@ -61,7 +62,8 @@ def read(top: Section, machines: Machines) -> tuple[Sequence[Declared], FrontPor
 
 
 def root(top: Section, declared: Sequence[Declared], servers: Sequence[Host], front: FrontPorts) -> Engine:
-    """The engine in front of the parameter servers; without any, the one whose address members send to."""
+    """Return the engine in front of the parameter servers; without any, the one whose address members send
+    to."""
     engine_at = {port.number: port.engine for port in front.all}
     homes = {name for server in servers if (name := engine_at.get(server.port)) is not None}
     if len(homes) > 1:

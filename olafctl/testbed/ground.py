@@ -6,7 +6,7 @@ from olafctl.testbed.topology import Topology
 
 
 def ground(testbed: Testbed) -> Ground:
-    """All that the rules of a membership have to know of a testbed."""
+    """Return all that the rules of a membership have to know of a testbed."""
     children = Topology(testbed).children.items()
     root = testbed.root
     return Ground(

@@ -32,12 +32,12 @@ class Directory:
                 self._claim("mac", host.mac, host, section)
 
     def has_address(self, address: IPv4Address) -> str | None:
-        """The name of the host with this address."""
+        """Return the name of the host with this address."""
         found = self._taken.get(("ip", str(address)))
         return found[0].name if found else None
 
     def place_of(self, address: IPv4Address) -> Place:
-        """Where the host with this address, which is one of those added, was given it."""
+        """Return where the host with this address, which is one of those added, was given it."""
         return self._taken["ip", str(address)][1]
 
     def _claim(self, field: str, value: str, host: Host, section: Section) -> bool:
@@ -60,12 +60,12 @@ class Directory:
 
 
 def front_port(section: Section, ports: FrontPorts) -> int:
-    """The number of the front port that a section's ``port`` names; 0 (reported) when it is wrong."""
+    """Return the number of the front port that a section's ``port`` names; 0 (reported) when it is wrong."""
     return section.required("port", ports.number, 0, _PORT_REMEDY)
 
 
 def read(section: Section, ports: FrontPorts, default_name: str, default_udp_port: int) -> Host:
-    """A host's own fields. The caller takes any others and closes the section."""
+    """Return a host's own fields. The caller takes any others and closes the section."""
     ip = section.required("ip", quantities.ipv4, _NOWHERE, _IP_REMEDY)
     return Host(
         name=section.value("name", quantities.name, default_name),
@@ -84,7 +84,7 @@ def read_all(
     directory: Directory,
     default_udp_port: int,
 ) -> tuple[Host, ...]:
-    """The hosts of a list field; an absent one is empty."""
+    """Return the hosts of a list field; an absent one is empty."""
     hosts = []
     for index, entry in enumerate(section.sections(field)):
         host = read(entry, ports, f"{singular}{index}" if index else singular, default_udp_port)
@@ -95,7 +95,7 @@ def read_all(
 
 
 def address_after(first: IPv4Address, offset: int) -> IPv4Address:
-    """The address ``offset`` after ``first``.
+    """Return the address ``offset`` after ``first``.
 
     Raises Unreadable when no host can have it.
     """

@@ -9,7 +9,7 @@ _REMEDY = "such as impair: {delay: 10 ms, jitter: 2 ms, loss: 1 %}"
 
 
 def read(entry: Section) -> Impairment | None:
-    """The impairment that a port asks for; None without one. Problems go to the section's report."""
+    """Return the impairment that a port asks for; None without one. Problems go to the section's report."""
     if not entry.has("impair"):
         return None
     section = entry.section("impair")

@@ -50,7 +50,7 @@ class Links:
             self._read_entry(entry)
 
     def resolved(self, root: Engine, hosts: Sequence[Host], top: Section) -> tuple[Link, ...]:
-        """All links, those between engines from the lower one to the one nearer to ``root``."""
+        """Return all links, those between engines from the lower one to the one nearer to ``root``."""
         up: list[Link] = []
         reached = [root.name]
         for name in reached:
@@ -77,7 +77,7 @@ class Links:
         return (*up, *at_hosts)
 
     def ordered(self, root: Engine, links: Sequence[Link]) -> tuple[Engine, ...]:
-        """The engines but the root, each behind its parent, as :meth:`resolved` found them."""
+        """Return the engines but the root, each behind its parent, as :meth:`resolved` found them."""
         named = {one.engine.name: one.engine for one in self._engines}
         return tuple(named[self._engine_at[link.port]] for link in links if link.peer is not None)
 
@@ -149,7 +149,8 @@ class Links:
         trunk: bool = True,
         leaves: bool = False,
     ) -> int | None:
-        """The number of a port that no other link has, now this one's; None (reported) when there is none."""
+        """Return the number of a port that no other link has, now this one's; None (reported) when there
+        is none."""
         port = self._ports.of_engine(engine, text)
         if port is None:
             if not self._ports.incomplete:

@@ -89,8 +89,8 @@ def load(path: Path | str, text: str | None = None, *, targets: Sequence[str]) -
 
 
 def _common(all_of_them: Sequence[Engine], root: Engine) -> Engine:
-    """The root, but with room for no more than what fits every engine: a cluster has the same indices, and
-    frames of the same size, in each."""
+    """Return the root, but with room for no more than what fits every engine: a cluster has the same
+    indices, and frames of the same size, in each."""
     return replace(
         root,
         indices=min(engine.indices for engine in all_of_them),

@@ -9,7 +9,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 def locate(given: str) -> Path:
-    """The file at path ``given``, else the shipped testbed of that name.
+    """Return the file at path ``given``, else the shipped testbed of that name.
 
     Raises BadInput when neither exists, or it cannot be read.
     """

@@ -55,7 +55,7 @@ class Machines:
                 report.add(place, f"no engine runs on {name}", "give one `machine`, or take the machine out")
 
     def of_engine(self, section: Section) -> str:
-        """The ``machine`` of an engine's section; empty where there are no machines."""
+        """Return the ``machine`` of an engine's section; empty where there are no machines."""
         if not self._found and not section.has("machine"):
             return ""
         names = ", ".join(self._found)
@@ -85,7 +85,7 @@ def _address(text: str) -> str:
 
 
 def _is_ip(host: str) -> bool:
-    """Whether ``host`` is an IPv4 address, or an IPv6 address in brackets."""
+    """Return whether ``host`` is an IPv4 address, or an IPv6 address in brackets."""
     with suppress(ValueError):
         version = ip_address(host.removeprefix("[").removesuffix("]")).version
         return version == (6 if host.startswith("[") and host.endswith("]") else 4)
@@ -93,7 +93,8 @@ def _is_ip(host: str) -> bool:
 
 
 def share(testbed: Testbed, machine: str) -> Testbed:
-    """What of ``testbed`` runs on ``machine``: its engines with their ports and the links between them.
+    """Return what of ``testbed`` runs on ``machine``: its engines with their ports and the links between
+    them.
 
     A link to an engine elsewhere is a cable at a network interface here: its port is a front port. Clusters
     and hosts are left out.
@@ -123,8 +124,8 @@ def share(testbed: Testbed, machine: str) -> Testbed:
 
 
 def without(testbed: Testbed, machines: Collection[str]) -> Testbed:
-    """What of ``testbed`` works without some machines: their engines, those behind them, and the hosts of
-    both are left out. Raises BadInput when that is everything."""
+    """Return what of ``testbed`` works without some machines: their engines, those behind them, and the
+    hosts of both are left out. Raises BadInput when that is everything."""
     if not machines:
         return testbed
     topology, machine_of = Topology(testbed), {engine.name: engine.machine for engine in testbed.engines}

@@ -55,11 +55,11 @@ class Engine:
     """The name of the machine that it runs on; empty where the testbed has none."""
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """The mode in which it treats a cluster's updates."""
+        """Return the mode in which it treats a cluster's updates."""
         return cluster.mode or self.mode
 
     def reward_of(self, cluster: Cluster) -> float | None:
-        """The threshold of its reward rule for a cluster; None where that is off."""
+        """Return the threshold of its reward rule for a cluster; None where that is off."""
         own = cluster.reward_threshold
         if own is None:
             return self.reward_threshold
@@ -185,11 +185,12 @@ class Testbed:
         return {cluster.name: cluster for cluster in self.clusters}
 
     def cluster_of(self, worker: Member) -> Cluster:
-        """The cluster that a worker is in."""
+        """Return the cluster that a worker is in."""
         return self._named[worker.cluster]
 
     def mode_of(self, cluster: Cluster) -> Mode:
-        """The mode in which the root treats a cluster's updates; all engines agree on whether it sums."""
+        """Return the mode in which the root treats a cluster's updates; all engines agree on whether it
+        sums."""
         return self.root.mode_of(cluster)
 
     @property

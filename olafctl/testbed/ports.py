@@ -48,7 +48,7 @@ class FrontPorts:
         return sorted((port for port, _ in self._numbers.values()), key=lambda port: port.number)
 
     def of_engine(self, engine: str, text: str) -> Port | None:
-        """The port of ``engine`` that ``text`` names or numbers."""
+        """Return the port of ``engine`` that ``text`` names or numbers."""
         for port in self._declared:
             if port.engine == engine and text in (port.name, str(port.number)):
                 return port
@@ -83,7 +83,7 @@ class FrontPorts:
         self._names[port.name] = place
 
     def free(self, numbers: range, place: Place) -> list[int]:
-        """Those of ``numbers`` that no port has yet; the others are reported, in one line."""
+        """Return those of ``numbers`` that no port has yet; the others are reported, in one line."""
         taken = [number for number in numbers if number in self._numbers]
         if taken:
             line = self._numbers[taken[0]][1].line
@@ -93,7 +93,7 @@ class FrontPorts:
         return [number for number in numbers if number not in self._numbers]
 
     def number(self, text: str) -> int:
-        """The number of the port that ``text`` names or numbers; 0 when a port that could not be read
+        """Return the number of the port that ``text`` names or numbers; 0 when a port that could not be read
         may be meant.
 
         Raises Unreadable when it does not exist.
@@ -113,7 +113,7 @@ class FrontPorts:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """The numbers of a name, a number, or a range such as ``2-9``, all declared.
+        """Return the numbers of a name, a number, or a range such as ``2-9``, all declared.
 
         Raises Unreadable when one is not.
         """
@@ -237,7 +237,7 @@ def _check_pcap(path: str) -> None:
 
 
 def _files(port: Port) -> tuple[str, ...]:
-    """The socket or the pcap files that a port asks for."""
+    """Return the socket or the pcap files that a port asks for."""
     if port.path is None:
         return ()
     return pcap_files(port.path) if port.transport is Transport.PCAP else (port.path,)

@@ -83,24 +83,24 @@ class Section:
         self._known: set[str] = set()
 
     def has(self, name: str) -> bool:
-        """Whether the mapping holds the field, even if empty."""
+        """Return whether the mapping holds the field, even if empty."""
         self._known.add(name)
         return name in self._fields
 
     def place(self, name: str) -> Place:
-        """Where the field stands, or where it is missed."""
+        """Return where the field stands, or where it is missed."""
         if name in self._fields:
             return self._fields[name][0]
         return Place(self.own_place.line, _below(self.own_place.field, name))
 
     def text(self, name: str) -> str | None:
-        """The text of a scalar field; None when it is absent or (reported) no scalar."""
+        """Return the text of a scalar field; None when it is absent or (reported) no scalar."""
         if not self.has(name):
             return None
         return scalar(self.report, *self._fields[name])
 
     def value(self, name: str, read: Reader[V], default: V) -> V:
-        """A field's value; ``default`` when it is absent, or wrong (and reported)."""
+        """Return a field's value; ``default`` when it is absent, or wrong (and reported)."""
         text = self.text(name)
         if text is None:
             return default
@@ -113,7 +113,7 @@ class Section:
         return self.value(name, read, default)
 
     def sections(self, name: str) -> Iterator["Section"]:
-        """The mappings of a list field; a single mapping counts as a list of one."""
+        """Yield the mappings of a list field; a single mapping counts as a list of one."""
         if not self.has(name):
             return
         place, node = self._fields[name]
@@ -124,7 +124,7 @@ class Section:
                 yield from _section(self.report, item_place, item)
 
     def section(self, name: str) -> "Section":
-        """A mapping field; an empty section when it is absent or (reported) no mapping."""
+        """Return a mapping field; an empty section when it is absent or (reported) no mapping."""
         if self.has(name):
             place, node = self._fields[name]
             if not _is_empty(node):
@@ -133,7 +133,7 @@ class Section:
         return Section(self.report, self.place(name), {})
 
     def texts(self, name: str) -> list[tuple[Place, str]]:
-        """The scalars of a list field; a single scalar counts as a list of one."""
+        """Return the scalars of a list field; a single scalar counts as a list of one."""
         if not self.has(name):
             return []
         place, node = self._fields[name]
@@ -143,11 +143,11 @@ class Section:
         return [(at, text) for at, text in found if text is not None]
 
     def is_scalar(self, name: str) -> bool:
-        """Whether the field holds neither a list nor a mapping."""
+        """Return whether the field holds neither a list nor a mapping."""
         return self.has(name) and isinstance(self._fields[name][1], yaml.ScalarNode)
 
     def is_empty(self, name: str) -> bool:
-        """Whether the field stands there with nothing behind it."""
+        """Return whether the field stands there with nothing behind it."""
         return self.has(name) and _is_empty(self._fields[name][1])
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class Section:
 
 
 def text_of(path: Path) -> str:
-    """The file's text.
+    """Return the file's text.
 
     Raises BadInput when it cannot be read or is not text.
     """
@@ -187,7 +187,8 @@ def text_of(path: Path) -> str:
 
 
 def _content(path: Path, where: str) -> bytes:
-    """What is in a regular file, up to one byte more than a testbed may have. Raises OSError, BadInput."""
+    """Return what is in a regular file, up to one byte more than a testbed may have. Raises OSError,
+    BadInput."""
     # Without O_NONBLOCK the opening of a FIFO would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -202,7 +203,7 @@ def _content(path: Path, where: str) -> bytes:
 
 
 def read(path: Path, text: str) -> tuple[Report, Section]:
-    """The outermost mapping of ``text``, which came from ``path``.
+    """Return the outermost mapping of ``text``, which came from ``path``.
 
     Raises BadInput when it is not YAML or holds no mapping.
     """
@@ -219,7 +220,7 @@ def read(path: Path, text: str) -> tuple[Report, Section]:
 
 
 def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:
-    """A scalar's text; None (reported) for a list or a mapping."""
+    """Return a scalar's text; None (reported) for a list or a mapping."""
     if isinstance(node, yaml.ScalarNode):
         return str(node.value).strip()
     report.add(place, f"expected one value, found {_kind(node)}", "write it as `name: value`")
@@ -227,7 +228,7 @@ def scalar(report: Report, place: Place, node: yaml.Node) -> str | None:
 
 
 def items(report: Report, place: Place, node: yaml.Node) -> Iterator[tuple[Place, yaml.Node]]:
-    """A list's items with their places; a non-list is reported."""
+    """Yield a list's items with their places; a non-list is reported."""
     if isinstance(node, yaml.SequenceNode):
         if len(node.value) > limits.ITEMS:
             report.add(place, f"has {len(node.value)} items", f"a list may have {limits.ITEMS}")
@@ -238,7 +239,7 @@ def items(report: Report, place: Place, node: yaml.Node) -> Iterator[tuple[Place
 
 
 def attempt(report: Report, place: Place, reader: Reader[V], text: str, default: V) -> V:
-    """The value of ``text``; ``default`` when it cannot be read (and that is reported)."""
+    """Return the value of ``text``; ``default`` when it cannot be read (and that is reported)."""
     try:
         return reader(text)
     except Unreadable as error:

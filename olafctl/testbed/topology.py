@@ -31,7 +31,7 @@ class Topology:
         return {self.engine_at[link.port]: link for link in self.testbed.links if link.peer is not None}
 
     def parent(self, engine: str) -> str | None:
-        """The name of the engine that takes what ``engine`` sends up; None of the root."""
+        """Return the name of the engine that takes what ``engine`` sends up; None of the root."""
         link = self.up.get(engine)
         return None if link is None or link.peer is None else self.engine_at[link.peer]
 
@@ -42,27 +42,27 @@ class Topology:
         return {name: [child for child in names if self.parent(child) == name] for name in names}
 
     def path_up(self, engine: str) -> Sequence[str]:
-        """The engines from ``engine`` to the root, both included."""
+        """Return the engines from ``engine`` to the root, both included."""
         path = [engine]
         while (parent := self.parent(path[-1])) is not None:
             path.append(parent)
         return path
 
     def home(self, host: Host) -> str:
-        """The engine that a host is attached to."""
+        """Return the engine that a host is attached to."""
         return self.engine_at[host.port]
 
     def port_towards(self, here: str, port: int) -> int:
-        """The port of engine ``here`` that leads to front port ``port``, wherever that is."""
+        """Return the port of engine ``here`` that leads to front port ``port``, wherever that is."""
         home = self.engine_at[port]
         return port if home == here else self._port_between(here, home)
 
     def ports_down(self, engine: str) -> Sequence[int]:
-        """The ports of ``engine`` at which the engines right below it are."""
+        """Return the ports of ``engine`` at which the engines right below it are."""
         return [self._port_between(engine, child) for child in self.children[engine]]
 
     def _port_between(self, here: str, there: str) -> int:
-        """The port of engine ``here`` that leads to another engine ``there``."""
+        """Return the port of engine ``here`` that leads to another engine ``there``."""
         path = self.path_up(there)
         if here in path:
             peer = self.up[path[path.index(here) - 1]].peer
@@ -71,36 +71,37 @@ class Topology:
         return self.up[here].port
 
     def members_below(self, engine: str, cluster: Cluster) -> Sequence[Member]:
-        """The workers of a cluster whose updates pass ``engine``: all of them pass the root."""
+        """Return the workers of a cluster whose updates pass ``engine``: all of them pass the root."""
         if engine == self.testbed.root.name:
             return cluster.workers
         return [worker for worker in cluster.workers if engine in self.path_up(self.home(worker))]
 
     def top(self, cluster: Cluster) -> str:
-        """The engine where the updates of all members of a cluster first meet; the root of an empty one."""
+        """Return the engine where the updates of all members of a cluster first meet; the root of an empty
+        one."""
         paths = [self.path_up(self.home(worker)) for worker in cluster.workers]
         if not paths:
             return self.testbed.root.name
         return next(name for name in paths[0] if all(name in path for path in paths))
 
     def is_spread(self, cluster: Cluster) -> bool:
-        """Whether the members of a cluster are at more than one engine."""
+        """Return whether the members of a cluster are at more than one engine."""
         return len({self.home(worker) for worker in cluster.workers}) > 1
 
     def ports_of(self, engine: Engine) -> Sequence[Port]:
-        """An engine's ports, front ports and those of its links, by number."""
+        """Return an engine's ports, front ports and those of its links, by number."""
         ports = (*self.testbed.ports, *self.testbed.trunks)
         return sorted((port for port in ports if port.engine == engine.name), key=lambda port: port.number)
 
     def members_at(self, engine: str, cluster: Cluster) -> Iterator[Member]:
-        """The members of a cluster to which ``engine`` sends copies: the workers that are attached to it, and
-        the engines right below it that have members."""
+        """Yield the members of a cluster to which ``engine`` sends copies: the workers that are attached
+        to it, and the engines right below it that have members."""
         yield from (worker for worker in cluster.workers if self.home(worker) == engine)
         yield from self.branches(engine, cluster)
 
     def branches(self, engine: str, cluster: Cluster) -> Iterator[Member]:
-        """The engines right below ``engine`` that have members of a cluster: each is a member with an address
-        of its own and the number of the first of its workers."""
+        """Yield the engines right below ``engine`` that have members of a cluster: each is a member with
+        an address of its own and the number of the first of its workers."""
         udp_port = self.testbed.udp_port
         for nth, child in enumerate(self.children[engine]):
             below = self.members_below(child, cluster)
@@ -122,7 +123,8 @@ class Topology:
                 )
 
     def address_as_member(self, engine: str, cluster: Cluster) -> IPv4Address | None:
-        """The address under which an engine is its parent's member of a cluster; None when it is not."""
+        """Return the address under which an engine is its parent's member of a cluster; None when it is
+        not."""
         if self.parent(engine) is None or not self.members_below(engine, cluster):
             return None
         return self._address_between(engine, cluster)

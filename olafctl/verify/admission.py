@@ -26,7 +26,7 @@ class ObjectiveBroken(BadInput):
 
 
 def situation(clusters: Iterable[Cluster], ground: Ground) -> Situation:
-    """What objectives depend on; empty without an objective."""
+    """Return what objectives depend on; empty without an objective."""
     found = tuple(
         (
             Cluster(

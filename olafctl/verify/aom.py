@@ -153,7 +153,7 @@ def checked_times(generation: ArrayLike, delivery: ArrayLike) -> tuple[NDArray[n
 def _jumps(
     born: NDArray[np.int64], seen: NDArray[np.int64], held: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """When Δ jumps, from what (-1: undefined) and to what."""
+    """Return when Δ jumps, from what (-1: undefined) and to what."""
     order = np.lexsort((born, seen))  # at one instant the freshest comes last
     born, seen = born[order], seen[order]
     last = np.ones(len(seen), dtype=bool)

@@ -36,15 +36,15 @@ class Arithmetic:
         self.solver = z3.Solver()
 
     def variable(self, name: str) -> Term:
-        """A number."""
+        """Return a number."""
         return z3.Real(name) if self.numbers is Numbers.REAL else z3.Int(name)
 
     def constant(self, value: int) -> Term:
-        """An integer constant."""
+        """Return an integer constant."""
         return z3.RealVal(value) if self.numbers is Numbers.REAL else z3.IntVal(value)
 
     def read(self, model: Any, term: Term) -> int | None:
-        """A number's value in a model; None when it is not an integer."""
+        """Return a number's value in a model; None when it is not an integer."""
         value = model.eval(term, model_completion=True)
         if self.numbers is Numbers.REAL:
             return int(value.numerator_as_long()) if value.denominator_as_long() == 1 else None
@@ -132,12 +132,12 @@ class Arrivals:
         return [update for flow in self.flows for update in flow]
 
     def taken_constraints(self) -> list[Bool]:
-        """The arrival model's constraints that arose since the last call."""
+        """Return the arrival model's constraints that arose since the last call."""
         taken, self._constraints = self._constraints, []
         return taken
 
     def order(self) -> list[Bool]:
-        """The order's own laws, after every needed :meth:`precedes`: no three in a circle."""
+        """Return the order's own laws, after every needed :meth:`precedes`: no three in a circle."""
         onward: dict[Any, list[tuple[Any, int]]] = {}
         for (one, other, offset), relation in self._known.items():
             if not isinstance(relation, bool):
@@ -158,7 +158,8 @@ class Arrivals:
         return clauses + self._keep_flows_in_order()
 
     def _keep_flows_in_order(self) -> list[Bool]:
-        """An update that follows another one also follows that cluster's earlier ones, at one instant too."""
+        """Return an update that follows another one also follows that cluster's earlier ones, at one
+        instant too."""
         clauses = []
         for index, flow in enumerate(self.flows):
             cluster = self.system.clusters[index]
@@ -171,7 +172,7 @@ class Arrivals:
         return [clause for clause in clauses if clause is not True]
 
     def precedes(self, one: Update, other: Update) -> Bool:
-        """Whether ``one`` reaches the engine before ``other``, another cluster's or an earlier update.
+        """Return whether ``one`` reaches the engine before ``other``, another cluster's or an earlier update.
 
         At one instant either may be first; without jitter two sources meet in the same order each time.
         """
@@ -187,7 +188,7 @@ class Arrivals:
         return self._known[key]
 
     def _recall(self, one: Any, other: Any, offset: int) -> Bool:
-        """A relation requested before, either way round; False (no obstacle) without one."""
+        """Return a relation requested before, either way round; False (no obstacle) without one."""
         if (one, other, offset) in self._known:
             return self._known[one, other, offset]
         reverse = self._known.get((other, one, -offset))
@@ -261,5 +262,5 @@ class Arrivals:
 
 
 def begin_at_zero(arrivals: Arrivals) -> Bool:
-    """Some source's phase is 0: without feedback only time differences matter."""
+    """Return some source's phase is 0: without feedback only time differences matter."""
     return either(*(phase == 0 for phase in arrivals.phases.values()))

@@ -40,7 +40,7 @@ def longest_wait(system: System) -> int:
 
 
 def heard_in_turn(system: System) -> bool:
-    """Whether every generated update is taken: nothing can be withheld or lost."""
+    """Return whether every generated update is taken: nothing can be withheld or lost."""
     return not system.controlled and system.capacity >= len(system.clusters)
 
 
@@ -57,7 +57,8 @@ NEVER = -1
 
 
 def freshness(update: Update) -> list[Bool]:
-    """Which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF §6)."""
+    """Return which A the cluster's slot holds, and which left before: l = max{i < k: D(i) ≤ A(i+1)} (OLAF
+    §6)."""
     taken = both(update.sent, z3.Not(update.lost))
     before = NEVER if update.previous is None else update.previous.newest
     left = NEVER if update.previous is None else update.previous.received
@@ -80,7 +81,7 @@ def peak(update: Update) -> Term:
 
 
 def final_age(update: Update) -> Term:
-    """The age the cluster has when it generates ``update``: from 0 as long as nothing has left."""
+    """Return the age the cluster has when it generates ``update``: from 0 as long as nothing has left."""
     previous = update.previous
     if previous is None:
         return update.arrival
@@ -98,7 +99,8 @@ def bounded_wait(update: Update, wait: int, system: System) -> list[Bool]:
 
 
 def bounded_age(update: Update, wait: int, system: System) -> list[Bool]:
-    """Where every update is taken: Δ_p ≤ period + jitter + ``wait``, and ≥ period - jitter of one worker.
+    """Return where every update is taken: Δ_p ≤ period + jitter + ``wait``, and ≥ period - jitter of one
+    worker.
 
     A slot opens after its predecessor left with the cluster's update before. The worker's own update before
     is one period, give or take the jitter, older, and the cluster's is no older than that. What waits at a
@@ -156,7 +158,7 @@ def decision(update: Update, last_ack: Term, flow: Sequence[Update], system: Sys
 def expected_decision(
     update: Update, last_ack: Term, credit: Term, before: Term, system: System
 ) -> list[Bool]:
-    """The expected rate: credits of P_s add up, and a whole one sends (an error-free mean rate)."""
+    """Return the expected rate: credits of P_s add up, and a whole one sends (an error-free mean rate)."""
     whole, scaled = probability(update, last_ack, system)
     base = system.slots * system.steepness.denominator
     gain = z3.If(fresh(update, last_ack, system), base, z3.If(scaled >= whole, whole, scaled))
@@ -214,7 +216,7 @@ def output_free(update: Update, ahead: Iterable[tuple[Bool, Update]]) -> list[Bo
 
 
 def full_by_work(update: Update, system: System) -> Bool:
-    """The queue is full: the output will be busy for more than ``capacity`` services.
+    """Return the queue is full: the output will be busy for more than ``capacity`` services.
 
     Equivalent to counting slots, because departures of one busy period are exactly p/C apart.
     """

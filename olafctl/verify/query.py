@@ -72,7 +72,7 @@ class Goal:
             self.constraints.append(either(*apart, *(mean.starved for mean in means)))
 
     def _too_old(self, flow: Sequence[Update], bound: Fraction) -> Bool:
-        """Some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
+        """Return some Δ_p, or the age at the last generation, exceeds ``bound`` (whole ticks: > ⌊bound⌋)."""
         whole = int(bound)
         peaks = [both(has_peak(update), peak(update) > whole) for update in flow]
         return either(*peaks, final_age(flow[-1]) > whole)
@@ -94,7 +94,7 @@ class Goal:
         return mean
 
     def _mean_bounds(self, mean: "Mean", index: int) -> list[Bool]:
-        """The bounds of :func:`bounded_age` hold of the mean too: stated, not summed."""
+        """Return the bounds of :func:`bounded_age` hold of the mean too: stated, not summed."""
         system, cluster = self._system, self._system.clusters[index]
         if not heard_in_turn(system):
             return []
@@ -181,7 +181,7 @@ class Query:
                 self.solver.add(constraint)
 
     def _laws_of(self, update: Update) -> Iterator[Bool]:
-        """The engine's laws for one update."""
+        """Yield the engine's laws for one update."""
         full = full_by_work(update, self.system) if self._can_fill else False
         yield from output_free(update, self._ahead(update))
         yield from service_time(update)
@@ -209,7 +209,7 @@ class Query:
                 yield from decision(update, last_ack, flow, self.system)
 
     def _ahead(self, update: Update) -> list[tuple[Bool, Update]]:
-        """The updates that may be the last before ``update``: ``done`` never falls along the order."""
+        """Return the updates that may be the last before ``update``: ``done`` never falls along the order."""
         sure, maybe = [], []
         for flow in self.arrivals.flows:
             last = None
@@ -232,7 +232,7 @@ class Query:
 
 
 def _kinds(system: System, inside: set[int]) -> tuple[int, ...]:
-    """A number a cluster, the same for clusters that differ in name only."""
+    """Return a number a cluster, the same for clusters that differ in name only."""
     traits = [
         (cluster.period, cluster.phase, cluster.workers, cluster.jitter, index in inside)
         for index, cluster in enumerate(system.clusters)
@@ -241,7 +241,8 @@ def _kinds(system: System, inside: set[int]) -> tuple[int, ...]:
 
 
 def _shiftable(system: System, objective: Objective) -> bool:
-    """Whether moving all arrivals alike changes nothing: no feedback, no age from 0, all phases free."""
+    """Return whether moving all arrivals alike changes nothing: no feedback, no age from 0, all phases
+    free."""
     free = all(cluster.phase == (0, cluster.period - system.tick) for cluster in system.clusters)
     return free and not system.controlled and objective.kind is not Kind.PEAK
 
@@ -265,7 +266,7 @@ class Witness:
         return Outcome(peaks, final, lost)
 
     def choices(self) -> list[tuple[str, bool]]:
-        """Every Boolean variable by name, with its value."""
+        """Return every Boolean variable by name, with its value."""
         return [
             (name.name(), bool(self._model[name]))
             for name in self._model.decls()

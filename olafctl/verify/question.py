@@ -33,7 +33,7 @@ class Violation:
 
 
 def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) -> Violation | None:
-    """The worst violation of ``objective`` by ``outcome``, or None when it holds.
+    """Return the worst violation of ``objective`` by ``outcome``, or None when it holds.
 
     ``names`` maps the indices of the clusters the objective covers to their names.
     """
@@ -62,8 +62,8 @@ def violation(objective: Objective, outcome: Outcome, names: Mapping[int, str]) 
 
 
 def scope(system: System, objective: Objective) -> dict[int, str]:
-    """The clusters an objective covers, by index. Raises BadInput when it names an unknown one, or one
-    whose age has no peak within the horizon."""
+    """Return the clusters an objective covers, by index. Raises BadInput when it names an unknown one, or
+    one whose age has no peak within the horizon."""
     if not objective.clusters:
         chosen = {index: cluster.name for index, cluster in enumerate(system.clusters)}
     else:
@@ -102,7 +102,8 @@ def parse_transmission(text: str) -> tuple[Transmission, int]:
 
 
 def clusters_of_testbed(testbed: Testbed, periods: Iterable[str], tick: int) -> tuple[Cluster, ...]:
-    """The clusters of a testbed with their workers, each update period from ``100ms`` or ``name=300ms``.
+    """Return the clusters of a testbed with their workers, each update period from ``100ms`` or
+    ``name=300ms``.
 
     Raises BadInput for a cluster whose updates the laws do not describe: sent in rounds or in segments.
     """
@@ -206,9 +207,9 @@ def read_question(
     slot_freed: str,
     tick: str,
 ) -> tuple[System, Objective]:
-    """The system and the objective of the options, whose times are text with their units and None where left
-    out; without a ``testbed`` ``clusters`` say what sends. Raises BadInput, also where the objective names
-    none."""
+    """Return the system and the objective of the options, whose times are text with their units and None
+    where left out; without a ``testbed`` ``clusters`` say what sends. Raises BadInput, also where the
+    objective names none."""
     if bool(testbed) == bool(clusters):
         raise BadInput(Problem("name a testbed or give --clusters", remedy="one of the two"))
     grain = whole_time(tick, "--tick")

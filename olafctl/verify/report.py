@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def assumptions(system: System) -> Iterator[str]:
-    """What a verdict on ``system`` takes for granted, a line each."""
+    """Yield what a verdict on ``system`` takes for granted, a line each."""
     total = sum(system.generations)
     yield (
         f"horizon: {system.updates} updates of a worker of the fastest cluster, {total} in all;"
@@ -45,7 +45,7 @@ def assumptions(system: System) -> Iterator[str]:
 
 
 def _alike(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, str]]:
-    """One cluster of each kind, with the names of all that differ from it in name only."""
+    """Yield one cluster of each kind, with the names of all that differ from it in name only."""
     kinds: dict[Cluster, list[str]] = {}
     for cluster in clusters:
         kinds.setdefault(replace(cluster, name=""), []).append(cluster.name)
@@ -89,7 +89,7 @@ class Cause:
 
 
 def cause(objective: Objective, found: Counterexample) -> Cause:
-    """The cause of the violation in ``found``, a counterexample to ``objective``."""
+    """Return the cause of the violation in ``found``, a counterexample to ``objective``."""
     schedule, system = found.schedule, found.schedule.system
     dispositions = Counter(
         disposition
@@ -167,7 +167,8 @@ COLUMNS = ("A(k)", "cluster", "worker", "seq", "what", "D(k)", "Δ_p", "ACK_Q")
 
 
 def summary(verdict: Verdict) -> Iterator[str]:
-    """The answer and the assumptions; for a reject also the violation, its cause, and what to ask next."""
+    """Yield the answer and the assumptions; for a reject also the violation, its cause, and what to ask
+    next."""
     objective, found = verdict.objective, verdict.counterexample
     yield f"{verdict.answer}: {objective} ({verdict.seconds:.2f} s)"
     if found:
@@ -178,14 +179,14 @@ def summary(verdict: Verdict) -> Iterator[str]:
 
 
 def assumed(system: System) -> Iterator[str]:
-    """The assumptions as a list."""
+    """Yield the assumptions as a list."""
     yield "assumed:"
     for line in assumptions(system):
         yield f"  - {line}"
 
 
 def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str]:
-    """The accepted values of ``parameter``, and the periods at the largest accepted rate."""
+    """Yield the accepted values of ``parameter``, and the periods at the largest accepted rate."""
     for low, high in search.ranges:
         ends = f"{parameter.shown(low):.4g} … {parameter.shown(high):.4g} {parameter.unit}"
         yield f"accepted: {parameter.name} {ends} (each value tried; between them nothing is proved)"
@@ -199,7 +200,8 @@ def ranges(search: Search, parameter: Parameter, system: System) -> Iterator[str
 
 
 def rows(schedule: Schedule, run: Run) -> list[tuple[str, ...]]:
-    """The schedule as a table with the columns COLUMNS; D, Δ_p, ACK_Q stand with a slot's first update."""
+    """Return the schedule as a table with the columns COLUMNS; D, Δ_p, ACK_Q stand with a slot's first
+    update."""
     departures = {(departure.cluster, departure.opened): departure for departure in run.departures}
     table: list[tuple[str, ...]] = []
     for update, disposition in zip(schedule.updates, run.dispositions, strict=True):
@@ -242,7 +244,7 @@ def _rejection(objective: Objective, found: Counterexample) -> Iterator[str]:
 
 
 def verdict_values(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as JSON values; times in ns."""
+    """Return the verdict as JSON values; times in ns."""
     found = verdict.counterexample
     return {
         "verdict": verdict.answer.value,
@@ -254,7 +256,7 @@ def verdict_values(verdict: Verdict) -> dict[str, Any]:
 
 
 def outcome_values(schedule: Schedule, run: Run) -> dict[str, Any]:
-    """The outcome of a replayed schedule and of each of its updates as JSON values; times in ns."""
+    """Return the outcome of a replayed schedule and of each of its updates as JSON values; times in ns."""
     names = [cluster.name for cluster in schedule.system.clusters]
     return {
         "peaks_ns": dict(zip(names, map(list, run.outcome.peaks), strict=True)),
@@ -278,7 +280,7 @@ def outcome_values(schedule: Schedule, run: Run) -> dict[str, Any]:
 
 
 def search_values(search: Search, parameter: Parameter) -> dict[str, Any]:
-    """The accepted ranges of a parameter and every value tried, in the parameter's unit."""
+    """Return the accepted ranges of a parameter and every value tried, in the parameter's unit."""
     return {
         "parameter": parameter.name,
         "unit": parameter.unit,

@@ -48,14 +48,14 @@ def enumerate_all(system: System, objective: Objective, deadline: float = math.i
 
 
 def every_schedule(system: System) -> Iterator[tuple[tuple[Update, ...], Outcome]]:
-    """Each schedule of ``system`` with what it comes to."""
+    """Yield each schedule of ``system`` with what it comes to."""
     for flows in _all_flows(system, 0):
         yield from _runs(Simulation(system), flows, (0,) * len(flows), frozenset(), ())
 
 
 def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
-    """Each combination of the arrivals of the clusters from ``index`` on; nothing is kept, so that even a
-    hopeless enumeration starts at once and can be stopped."""
+    """Yield each combination of the arrivals of the clusters from ``index`` on; nothing is kept, so that
+    even a hopeless enumeration starts at once and can be stopped."""
     if index == len(system.clusters):
         yield ()
         return
@@ -65,7 +65,7 @@ def _all_flows(system: System, index: int) -> Iterator[tuple[Flow, ...]]:
 
 
 def _arrivals(system: System, index: int) -> Iterator[Flow]:
-    """Each possible sequence of a cluster's (time, source, seq), in time order."""
+    """Yield each possible sequence of a cluster's (time, source, seq), in time order."""
     cluster, rounds = system.clusters[index], system.rounds[index]
     grid = range(cluster.phase[0], cluster.phase[1] + 1, system.tick)
     lateness = range(0, cluster.jitter + 1, system.tick)
@@ -169,12 +169,12 @@ def guesses(system: System) -> Iterator[Schedule]:
 
 
 def _together(system: System, sources: list[Source]) -> dict[Source, int]:
-    """Each as early as it may: at 0, all of them, where phases are free."""
+    """Return each as early as it may: at 0, all of them, where phases are free."""
     return {source: system.clusters[source[0]].phase[0] for source in sources}
 
 
 def _apart(system: System, order: list[Source]) -> dict[Source, int]:
-    """One p/C after the other, as long as the phase allows."""
+    """Return one p/C after the other, as long as the phase allows."""
     phases = {}
     for place, (index, worker) in enumerate(order):
         low, high = system.clusters[index].phase
@@ -203,7 +203,7 @@ def _decisions(system: System, chance: random.Random) -> tuple[Decide, ...]:
 
 
 def _schedule(system: System, phases: dict[Source, int], order: list[Source], decide: Decide) -> Schedule:
-    """All updates exactly in time, those that meet in the order given, decided one by one."""
+    """Return all updates exactly in time, those that meet in the order given, decided one by one."""
     rank = {source: place for place, source in enumerate(order)}
     events = sorted(
         (phase + seq * system.clusters[index].period, rank[index, worker], index, worker, seq)

@@ -74,7 +74,7 @@ def load(path: Path) -> Schedule:
 
 
 def row(update: Update) -> dict[str, int]:
-    """An update as the module describes."""
+    """Return an update as the module describes."""
     return {
         "time_ns": update.time,
         "cluster": update.cluster,
@@ -148,7 +148,7 @@ class Simulation:
             self.credit = [Fraction(0)] * count
 
     def copy(self) -> "Simulation":
-        """An independent state to continue from."""
+        """Return an independent state to continue from."""
         return Simulation(
             self.system,
             [_Slot(slot.cluster, slot.opened, slot.newest) for slot in self.waiting],
@@ -163,7 +163,8 @@ class Simulation:
         )
 
     def choices(self, time: int, cluster: int) -> tuple[bool, ...]:
-        """What a worker of ``cluster`` may decide for an update generated at ``time``: send, withhold."""
+        """Return what a worker of ``cluster`` may decide for an update generated at ``time``: send,
+        withhold."""
         self._depart(time)
         if not self.system.controlled:
             return (True,)
@@ -184,7 +185,7 @@ class Simulation:
         return time - max(ack for ack in self.acks[cluster] if ack <= time)
 
     def offer(self, time: int, cluster: int, sent: bool) -> Disposition:
-        """A worker generates an update at ``time`` and sends it or not; what becomes of it."""
+        """Return a worker generates an update at ``time`` and sends it or not; what becomes of it."""
         self._depart(time)
         received = self.received[cluster]
         self.final_age[cluster] = time - (0 if received is None else received)
@@ -287,7 +288,7 @@ def continued(start: Schedule, system: System) -> Schedule:
 
 
 def lawful(schedule: Schedule) -> bool:
-    """Whether a schedule keeps to its system's arrival model, the order of meetings included."""
+    """Return whether a schedule keeps to its system's arrival model, the order of meetings included."""
     system = schedule.system
     by_worker: dict[tuple[int, int], list[Update]] = {}
     for update in schedule.updates:

@@ -148,7 +148,7 @@ class System:
         return Fraction(self.threshold, SECOND * SECOND)
 
     def index(self, name: str) -> int:
-        """The index of the cluster called ``name``. Raises BadInput when it does not exist."""
+        """Return the index of the cluster called ``name``. Raises BadInput when it does not exist."""
         for index, cluster in enumerate(self.clusters):
             if cluster.name == name:
                 return index
@@ -157,7 +157,7 @@ class System:
 
 
 def periodic(name: str, period: int, *, tick: int = 1, workers: int = 1, jitter: int = 0) -> Cluster:
-    """A cluster whose phase is free in [0, period)."""
+    """Return a cluster whose phase is free in [0, period)."""
     return Cluster(name, period, (0, max(period - tick, 0)), workers, jitter)
 
 

@@ -47,7 +47,7 @@ class Verdict:
 
 
 def verify(system: System, objective: Objective, timeout: float = 60.0, *, guessing: bool = True) -> Verdict:
-    """Whether every schedule of ``system`` satisfies ``objective``, within ``timeout`` seconds.
+    """Return whether every schedule of ``system`` satisfies ``objective``, within ``timeout`` seconds.
 
     Without ``guessing`` a violation is searched for at once, which takes longer.
 
@@ -68,7 +68,7 @@ def verify(system: System, objective: Objective, timeout: float = 60.0, *, guess
 
 
 def verify_exhaustively(system: System, objective: Objective, timeout: float) -> Verdict:
-    """The second opinion alone: every schedule on the tick simulated, without the solver.
+    """Return the second opinion alone: every schedule on the tick simulated, without the solver.
 
     Unknown when ``timeout`` seconds do not suffice. Raises BadInput as :func:`verify`.
     """
@@ -83,7 +83,7 @@ def verify_exhaustively(system: System, objective: Objective, timeout: float) ->
 
 
 def _guess(system: System, objective: Objective, deadline: float) -> Counterexample | None:
-    """The first guessed schedule that violates the objective, None when none does."""
+    """Return the first guessed schedule that violates the objective, None when none does."""
     for schedule in guesses(system):
         found = _examine(schedule, objective)
         if found or time.monotonic() >= deadline:
@@ -131,7 +131,7 @@ def _ask(query: Query, objective: Objective, deadline: float) -> tuple[Answer, C
 def _ask_integers(
     system: System, objective: Objective, deadline: float, dense: Witness
 ) -> tuple[Answer, Counterexample | None]:
-    """A schedule between ticks was found: look for one on them, first with the same events."""
+    """Return a schedule between ticks was found: look for one on them, first with the same events."""
     query = Query(system, objective, Numbers.INTEGER)
     query.complete()
     query.solver.push()
@@ -155,7 +155,7 @@ def _check(query: Query, deadline: float) -> object:
 
 
 def _checked(witness: Witness, objective: Objective) -> Counterexample:
-    """The counterexample, if the discrete-event model sees in it exactly what the solver did."""
+    """Return the counterexample, if the discrete-event model sees in it exactly what the solver did."""
     assert witness.schedule is not None
     found = _examine(witness.schedule, objective)
     seen = None if found is None else [list(peaks) for peaks in found.run.outcome.peaks]
@@ -238,7 +238,7 @@ class Search:
 
 
 def rate_parameter() -> Parameter:
-    """All clusters' update rates, as a factor on the given ones."""
+    """Return all clusters' update rates, as a factor on the given ones."""
     doublings = range(-_DOUBLINGS, _DOUBLINGS + 1)
     return Parameter("rate", "×", 1, tuple(Fraction(2) ** step for step in doublings), at_rate)
 
@@ -260,7 +260,8 @@ def find_accepted(
     timeout: float,
     progress: Callable[[Tried], None],
 ) -> Search:
-    """The values of ``parameter`` at which ``objective`` is accepted, each within ``timeout`` seconds."""
+    """Return the values of ``parameter`` at which ``objective`` is accepted, each within ``timeout``
+    seconds."""
 
     def ask(value: Fraction) -> Answer:
         return verify(parameter.change(system, value), objective, timeout).answer

@@ -19,6 +19,6 @@ def mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
 
 
 def signed(layout: Layout, values: Values, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    """A message's bytes with its MAC; arguments as of :func:`mac`."""
+    """Return a message's bytes with its MAC; arguments as of :func:`mac`."""
     message = pack(layout, values)[:-MAC_BYTES]
     return message + mac(message, key, ip, udp_port)

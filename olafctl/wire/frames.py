@@ -15,7 +15,7 @@ _HEADERS = (layouts.ETHERNET, layouts.IPV4, layouts.UDP)
 
 
 def pack(layout: Layout, values: Values) -> bytes:
-    """A header's bytes in network order; fields not named are zero.
+    """Return a header's bytes in network order; fields not named are zero.
 
     Raises ValueError for a value that does not fit its field and for a name that is not a field.
     """
@@ -32,7 +32,7 @@ def pack(layout: Layout, values: Values) -> bytes:
 
 
 def unpack(layout: Layout, data: bytes) -> Values:
-    """A header's fields from its first ``layout.size`` bytes.
+    """Return a header's fields from its first ``layout.size`` bytes.
 
     Raises ValueError when there are fewer.
     """
@@ -47,12 +47,12 @@ def unpack(layout: Layout, data: bytes) -> Values:
 
 
 def float_bits(value: float) -> int:
-    """The bits of ``value`` as binary32."""
+    """Return the bits of ``value`` as binary32."""
     return int.from_bytes(struct.pack(">f", value), "big")
 
 
 def bits_float(bits: int) -> float:
-    """The binary32 with these bits."""
+    """Return the binary32 with these bits."""
     return float(struct.unpack(">f", bits.to_bytes(4, "big"))[0])
 
 
@@ -62,7 +62,7 @@ def mac_bits(mac: str) -> int:
 
 
 def ipv4_checksum(header: bytes) -> int:
-    """The checksum of an IPv4 header whose checksum field is zero (RFC 791)."""
+    """Return the checksum of an IPv4 header whose checksum field is zero (RFC 791)."""
     total: int = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -88,7 +88,7 @@ class Datagram:
     tos: int = 0
 
     def encode(self) -> bytes:
-        """The whole Ethernet frame, with UDP checksum 0."""
+        """Return the whole Ethernet frame, with UDP checksum 0."""
         udp = {
             "src_port": self.source.port,
             "dst_port": self.destination.port,
@@ -115,7 +115,7 @@ class Datagram:
 
     @classmethod
     def decode(cls, frame: bytes) -> Self:
-        """A datagram from its frame, as a host receives it; a UDP checksum is not checked.
+        """Return a datagram from its frame, as a host receives it; a UDP checksum is not checked.
 
         Raises ValueError for anything but IPv4/UDP without options, a wrong IPv4 checksum, and lengths that
         contradict each other.

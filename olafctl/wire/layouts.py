@@ -38,7 +38,7 @@ class Layout:
         return self.bits // 8
 
     def field(self, name: str) -> Field:
-        """The field of this name. Raises KeyError when it does not exist."""
+        """Return the field of this name. Raises KeyError when it does not exist."""
         for field in self.fields:
             if field.name == name:
                 return field

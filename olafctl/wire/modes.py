@@ -24,7 +24,7 @@ class Mode(StrEnum):
 
     @classmethod
     def numbered(cls, number: int) -> Self:
-        """The mode with a number. Raises ValueError when it does not exist."""
+        """Return the mode with a number. Raises ValueError when it does not exist."""
         if not 0 <= number < len(cls):
             raise ValueError(f"{number} is not a mode")
         return tuple(cls)[number]

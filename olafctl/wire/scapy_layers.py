@@ -37,7 +37,7 @@ class Olaf(Packet):
     fields_desc = _fields(layouts.OLAF, {"version": layouts.VERSION, "frame_type": 1, "count": 1})
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
-        """A status header follows when the flags say so; gradients stay raw."""
+        """Return a status header follows when the flags say so; gradients stay raw."""
         return OlafStatus if int(self.flags) & Flag.STATUS else Raw
 
 

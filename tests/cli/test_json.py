@@ -8,7 +8,7 @@ from .commands import every
 
 
 def with_json() -> set[tuple[str, ...]]:
-    """The command lines, without arguments, that have --json."""
+    """Return the command lines, without arguments, that have --json."""
     return {
         path[1:]
         for path, command in every()

@@ -33,7 +33,7 @@ def laptop(place: Path, monkeypatch: pytest.MonkeyPatch) -> Testbed:
 
 
 def bed(path: Path, *changes: tuple[str, str]) -> Testbed:
-    """The shipped laptop testbed on UNIX sockets, written to ``path`` with texts replaced."""
+    """Return the shipped laptop testbed on UNIX sockets, written to ``path`` with texts replaced."""
     text = (paths.sources() / "testbeds" / "laptop.yaml").read_text()
     for old, new in (("name: uplink}", "name: uplink, transport: unix}"), *changes):
         assert text.count(old) == 1, old

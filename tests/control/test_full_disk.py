@@ -20,7 +20,7 @@ REMEDY = "make room on its disk, or set OLAF_STATE"
 
 @contextmanager
 def disk(folder: Path, kilobytes: int) -> Iterator[None]:
-    """A disk of that size at ``folder``."""
+    """Yield a disk of that size at ``folder``."""
     folder.mkdir()
     line = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
     if subprocess.run(line, capture_output=True, check=False).returncode:

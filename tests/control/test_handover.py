@@ -76,7 +76,7 @@ class Rack:
         self._ports[found.port].send(frame.encode())
 
     def received(self, port: int) -> tuple[int, int, int, float]:
-        """The epoch, the round and the count of the next frame there, and its value."""
+        """Return the epoch, the round and the count of the next frame there, and its value."""
         frame = self._ports[port].receive(SOON)
         assert frame is not None
         got = OlafFrame.decode(frame)

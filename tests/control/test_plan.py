@@ -26,7 +26,7 @@ EMPTY = State({device: DeviceState() for device in DEVICES}, {})
 
 
 def bed(workers: list[tuple[int, int, int]], engine: Engine) -> Testbed:
-    """A testbed of (host number, front port, cluster) workers."""
+    """Return a testbed of (host number, front port, cluster) workers."""
     clusters = [
         Cluster(
             name=f"c{index}",
@@ -94,7 +94,7 @@ beds = st.builds(
 
 
 def follow(start: State, changes: Plan) -> list[State]:
-    """The states that a device set goes through, indices first, Write by Write, registers last."""
+    """Return the states that a device set goes through, indices first, Write by Write, registers last."""
     queues = {}
     for engine, queue in changes.queues.items():
         before = start.queues.get(engine, QueueState())

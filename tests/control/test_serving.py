@@ -65,7 +65,7 @@ def serving(*arguments: str) -> Iterator[Process]:
 
 
 def answered(worker: olaf.Worker, updates: int) -> bool:
-    """Whether weights have come since the first ones for each of so many updates."""
+    """Return whether weights have come since the first ones for each of so many updates."""
     return worker.counters.newer > updates
 
 

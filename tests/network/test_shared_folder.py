@@ -26,7 +26,7 @@ print(interfaces.namespaces_of(Path("nowhere")))
 
 
 def _alone(script: str) -> str:
-    """What a Python script prints that has a /run of its own and makes files for itself only."""
+    """Return what a Python script prints that has a /run of its own and makes files for itself only."""
     line = ["unshare", "--mount", "sh", "-c", _IN_A_RUN_OF_ITS_OWN, "sh", sys.executable, "-c", script]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 

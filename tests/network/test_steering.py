@@ -69,7 +69,7 @@ def test_sysfs_takes_processors_in_groups_of_32(number: int, text: str) -> None:
 
 
 def affinity_of_a_new_thread() -> set[int]:
-    """The processors that a thread started now may run on."""
+    """Return the processors that a thread started now may run on."""
     found: set[int] = set()
     thread = threading.Thread(target=lambda: found.update(os.sched_getaffinity(0)))
     thread.start()
@@ -78,6 +78,6 @@ def affinity_of_a_new_thread() -> set[int]:
 
 
 def read(state: Path, file: str) -> str:
-    """A file as the namespace of ``state`` sees it."""
+    """Return a file as the namespace of ``state`` sees it."""
     command = ["ip", "netns", "exec", interfaces.namespace_of(state), "cat", file]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -33,7 +33,8 @@ def update(
     gen_time: int = 1_000,
     **fields: int,
 ) -> Packet:
-    """A worker's update to the parameter server, with its cluster's epoch unless ``fields`` say another."""
+    """Return a worker's update to the parameter server, with its cluster's epoch unless ``fields`` say
+    another."""
     epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.UPDATE, seq=seq, reward=reward, gen_time=gen_time)
     for name, value in {"epoch": epoch, **fields}.items():
@@ -45,7 +46,7 @@ def update(
 def contribution(
     live: Live, worker: Member, values: Gradient, round_: int, segment: int = 0, **fields: Any
 ) -> Packet:
-    """A worker's contribution to a round, sent to the engine."""
+    """Return a worker's contribution to a round, sent to the engine."""
     frame = update(live, worker, values, seq=round_, segment=segment, **fields)
     frame[Ether].dst, frame[IP].dst = live.engine.mac, str(live.engine.ip)
     del frame[IP].chksum
@@ -53,7 +54,8 @@ def contribution(
 
 
 def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1, **fields: int) -> Packet:
-    """The parameter server's ACK for an update of ``worker``, of its epoch unless ``fields`` say another."""
+    """Return the parameter server's ACK for an update of ``worker``, of its epoch unless ``fields`` say
+    another."""
     epoch = live.testbed.cluster_of(worker).epoch
     header = Olaf(frame_type=FrameType.ACK, seq=seq, gen_time=2_000)
     for name, value in {"epoch": epoch, **fields}.items():
@@ -63,12 +65,12 @@ def ack(live: Live, worker: Member, values: Gradient, *, seq: int = 1, **fields:
 
 
 def whole(packet: Packet) -> Packet:
-    """The packet with every length and checksum filled in."""
+    """Return the packet with every length and checksum filled in."""
     return Ether(bytes(packet))
 
 
 def delivered(frame: Packet, member: Member, status: OlafStatus) -> Packet:
-    """What ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
+    """Return what ``member`` must get of an ACK: its own addresses, and the status after the Olaf header."""
     expected = Ether(bytes(frame))
     expected[Ether].dst = member.mac
     expected[IP].dst = str(member.ip)
@@ -109,5 +111,5 @@ class Got:
 
 
 def at(arrived: dict[int, list[bytes]], host: Host) -> list[Got]:
-    """The Olaf frames that arrived for ``host`` at its port."""
+    """Return the Olaf frames that arrived for ``host`` at its port."""
     return [Got(frame) for frame in arrived.get(host.port, []) if Ether(frame).dst == host.mac]

@@ -97,8 +97,8 @@ class Live:
         return modes == {Mode.OLAF} and rewards == {None} and cluster.staleness_bound is None
 
     def cluster(self, workers: int, nth: int = 0, *, merging: bool = True) -> Cluster:
-        """The ``nth`` cluster of at least so many workers, of those that merge, or of all that are served.
-        Skips the test when there are fewer."""
+        """Return the ``nth`` cluster of at least so many workers, of those that merge, or of all that are
+        served. Skips the test when there are fewer."""
         of = self.merging if merging else self.served
         fitting = [cluster for cluster in of if len(cluster.workers) >= workers]
         if nth >= len(fitting):
@@ -123,8 +123,8 @@ class Live:
         return self.testbed.root.slots
 
     def round_cluster(self, workers: int = 1, segments: int = 1) -> Cluster:
-        """A cluster of mode iswitch. Skips the test when none has that size, or several engines share
-        in its rounds."""
+        """Return a cluster of mode iswitch. Skips the test when none has that size, or several engines
+        share in its rounds."""
         assert self.registers is not None
         for cluster in self.testbed.clusters:
             mode = self.testbed.mode_of(cluster)
@@ -141,7 +141,7 @@ class Live:
                     registers.command(Command.RESET, cluster.first, last_index(cluster))
 
     def device(self, host: Host, block: str) -> str:
-        """The name of the device of ``host``'s engine that runs ``block``."""
+        """Return the name of the device of ``host``'s engine that runs ``block``."""
         return device_name(self.testbed, Topology(self.testbed).home(host), block)
 
     def ask(self, call: str, **fields: Any) -> Any:
@@ -178,8 +178,8 @@ class Live:
             self._read_until(receiver, {marker for port, marker in markers.items() if port != receiver})
 
     def arrivals(self) -> Arrivals:
-        """What has arrived since the last call, behind a barrier and with the queue at rest but for partial
-        sums; only ports where something did."""
+        """Return what has arrived since the last call, behind a barrier and with the queue at rest but for
+        partial sums; only ports where something did."""
         for name, registers in self.queues.items():
             self.barrier()
             if not registers.read("hold"):
@@ -201,11 +201,12 @@ class Live:
         self._read_until(port, {frame})
 
     def receive(self, port: int, timeout: float = DEADLINE) -> bytes | None:
-        """The next frame at a port, whatever it is; None when none arrives within ``timeout`` seconds."""
+        """Return the next frame at a port, whatever it is; None when none arrives within ``timeout``
+        seconds."""
         return self._hosts[port].receive(timeout)
 
     def next_message(self, worker: Member) -> bytes:
-        """The payload of the next control message for a worker. Fails after the deadline."""
+        """Return the payload of the next control message for a worker. Fails after the deadline."""
         end = time.monotonic() + DEADLINE
         while True:
             frame = self._hosts[worker.port].receive(max(end - time.monotonic(), 0))
@@ -266,7 +267,7 @@ class Live:
 
     @contextmanager
     def counting(self, engine: str = "") -> Iterator[Counted]:
-        """How the counters of an engine's queue, or of the only one, grew inside is known after it."""
+        """Yield how the counters of an engine's queue, or of the only one, grew inside is known after it."""
         registers = self._queue(engine)
         before = registers.read_all()
         grown = Counted()
@@ -276,8 +277,8 @@ class Live:
 
     @contextmanager
     def refusing(self, engine: str = "") -> Iterator[Counter[Refusal]]:
-        """How many frames VNP4₁ of an engine, or of the only one, refused inside is known after it, for each
-        reason that there was."""
+        """Yield how many frames VNP4₁ of an engine, or of the only one, refused inside is known after it,
+        for each reason that there was."""
         self._queue(engine)
         before = self.refused(engine)
         grown: Counter[Refusal] = Counter()
@@ -285,7 +286,7 @@ class Live:
         grown.update(self.refused(engine) - before)
 
     def refused(self, engine: str = "") -> Counter[Refusal]:
-        """How many frames VNP4₁ of an engine, or of the only one, has refused for each reason."""
+        """Return how many frames VNP4₁ of an engine, or of the only one, has refused for each reason."""
         device = device_name(self.testbed, engine or self.testbed.root.name, VNP4_1)
         with devices.watching(self.running) as sessions:
             counted = sessions[device].direct_counters(REFUSALS)
@@ -330,7 +331,7 @@ class Live:
 
 
 def last_index(cluster: Cluster) -> int:
-    """The last of a cluster's indices."""
+    """Return the last of a cluster's indices."""
     return cluster.first + cluster.segments - 1
 
 

@@ -11,8 +11,8 @@ _INDICES = 8
 
 
 def testbed(seed: int) -> str:
-    """A testbed of one engine, of even seeds in two shards, with two clusters of mode olaf, one of fifo and
-    one that sums, or more."""
+    """Return a testbed of one engine, of even seeds in two shards, with two clusters of mode olaf, one of
+    fifo and one that sums, or more."""
     pick = random.Random(seed)
     modes = [Mode.OLAF, Mode.OLAF, Mode.FIFO, pick.choice([Mode.ISWITCH, Mode.ISWITCH_ASYNC])]
     modes += pick.choices([*Mode, Mode.OLAF], k=pick.randint(0, 3))

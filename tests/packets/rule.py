@@ -132,7 +132,7 @@ UPDATES = (
 
 
 def verdict(name: Name, own: bool, frame: Frame) -> Verdict:
-    """What becomes of what comes in by the name's own front port, or another one."""
+    """Return what becomes of what comes in by the name's own front port, or another one."""
     place = Place.OWN if own else Place.OTHER
     return TABLE[name, place if (name, place, frame) in TABLE else Place.ANY, frame]
 

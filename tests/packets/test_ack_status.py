@@ -13,7 +13,7 @@ LONG = (1 << 31) - 1
 
 
 def status_after(live: Live, clusters: int) -> Got:
-    """The ACK that a worker gets while one update of each of so many clusters waits."""
+    """Return the ACK that a worker gets while one update of each of so many clusters waits."""
     worker = live.cluster(1).workers[0]
     with live.held():
         for nth in range(clusters):

@@ -88,7 +88,8 @@ def test_another_version_or_type_is_ordinary_traffic(live: Live, first_byte: int
 
 
 def _broken(frame: Packet, field: str, value: int) -> Packet:
-    """The frame with one field of its IPv4 header wrong, and the checksum right but when it is that."""
+    """Return the frame with one field of its IPv4 header wrong, and the checksum right but when it is
+    that."""
     frame[IP].setfieldval(field, value)
     if field != "chksum":
         del frame[IP].chksum

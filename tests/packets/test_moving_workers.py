@@ -67,7 +67,7 @@ class Move:
 
 
 def regroup(live: Live, worker: Member, home: Cluster, other: Cluster, companion: Member) -> Iterator[Move]:
-    """The worker goes to the cluster ``other``, by a call; afterwards it is back."""
+    """Yield the worker goes to the cluster ``other``, by a call; afterwards it is back."""
 
     def to(cluster: Cluster) -> None:
         live.ask("MoveWorker", worker=worker.name, cluster=cluster.name)
@@ -124,7 +124,7 @@ def _cross(tree: Live) -> tuple[Member, Cluster, Cluster, Member]:
 
 
 def reached(live: Live, worker: Member, seq: int = 1) -> list[str]:
-    """The workers who get a copy of an ACK to ``worker``."""
+    """Return the workers who get a copy of an ACK to ``worker``."""
     arrived = live.exchange((live.server, ack(live, worker, gradient(1), seq=seq)))
     everyone = [(other, at(arrived, other)) for other in live.testbed.workers]
     assert sum(len(frames) for _, frames in everyone) == sum(map(len, arrived.values()))
@@ -228,7 +228,7 @@ def test_what_waits_at_the_old_engine_still_reaches_the_server(crossed: Move) ->
 
 
 def next_copy(live: Live, worker: Member, timeout: float = DEADLINE) -> int | None:
-    """The sequence number of the next ACK for ``worker`` at its port; None when none comes."""
+    """Return the sequence number of the next ACK for ``worker`` at its port; None when none comes."""
     while frame := live.receive(worker.port, timeout):
         got = Got(frame)
         if got.ether.dst == worker.mac and got.ether.src == live.server.mac:

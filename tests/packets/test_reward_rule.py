@@ -11,7 +11,8 @@ THRESHOLD = 10.0
 
 
 def meet(live: Live, waiting: float, arriving: float, enable: int = 1) -> tuple[str, float]:
-    """What becomes of an update that finds one of another worker waiting, by its values, and its reward."""
+    """Return what becomes of an update that finds one of another worker waiting, by its values, and its
+    reward."""
     first, second = live.cluster(2).workers[:2]
     old, new = gradient(1), gradient(2)
     with live.configured(reward_enable=enable, reward_threshold=float_bits(THRESHOLD)):

@@ -37,7 +37,7 @@ def sent_by(
 
 
 def total(tree: Live, cluster: Cluster) -> Gradient:
-    """The sum as the engines make it when the members of each contribute in turn, engine by engine."""
+    """Return the sum as the engines make it when the members of each contribute in turn, engine by engine."""
     topology = Topology(tree.testbed)
 
     def of(engine: str) -> Gradient | None:
@@ -58,14 +58,14 @@ def total(tree: Live, cluster: Cluster) -> Gradient:
 
 
 def from_below(tree: Live, cluster: Cluster) -> list[Member]:
-    """The members, those at lower engines first."""
+    """Return the members, those at lower engines first."""
     topology = Topology(tree.testbed)
     order = [engine.name for engine in reversed(tree.testbed.engines)]
     return sorted(cluster.workers, key=lambda worker: order.index(topology.home(worker)))
 
 
 def results(tree: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
-    """The results that arrived, after checking that exactly the members got each of them."""
+    """Return the results that arrived, after checking that exactly the members got each of them."""
     per_member = [at(arrived, worker) for worker in cluster.workers]
     assert {len(got) for got in per_member} == {len(per_member[0])}
     assert sum(len(frames) for frames in arrived.values()) == sum(map(len, per_member))

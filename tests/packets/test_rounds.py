@@ -21,7 +21,7 @@ from tests.packets.live import Arrivals, Live
 
 
 def results(live: Live, cluster: Cluster, arrived: Arrivals) -> list[Got]:
-    """The results that arrived, after checking that exactly the members got each of them."""
+    """Return the results that arrived, after checking that exactly the members got each of them."""
     per_member = [at(arrived, worker) for worker in cluster.workers]
     assert {len(got) for got in per_member} == {len(per_member[0])}
     assert sum(len(frames) for frames in arrived.values()) == sum(map(len, per_member))

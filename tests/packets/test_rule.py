@@ -70,7 +70,8 @@ def _hold(live: Live) -> None:
 def _send(
     live: Live, probes: Sequence[Probe]
 ) -> tuple[Counter[Refusal], Mapping[str, int], dict[bytes, list[int]]]:
-    """How many were refused for each reason, and came to each queue; the ports at which each one arrived."""
+    """Return how many were refused for each reason, and came to each queue; the ports at which each one
+    arrived."""
     arrived: dict[bytes, list[int]] = {}
     with ExitStack() as inside:
         refused = [inside.enter_context(live.refusing(name)) for name in live.queues]
@@ -103,7 +104,7 @@ class Probes:
                     yield Probe(port, frame, fate, self._reached(fate, to))
 
     def _names(self) -> Iterator[tuple[Name, Host]]:
-        """The names that a frame may bear: of workers one of each cluster, of engines all addresses."""
+        """Yield the names that a frame may bear: of workers one of each cluster, of engines all addresses."""
         bed = self.testbed
         yield from ((Name.WORKER, cluster.workers[0]) for cluster in bed.clusters if cluster.workers)
         yield from ((Name.SERVER, server) for server in bed.parameter_servers)
@@ -140,7 +141,8 @@ class Probes:
         yield Frame.OTHER, self._olaf(source, self._server, FrameType.INIT, {}), self._server, None
 
     def _olaf(self, source: Host, to: Host, kind: FrameType, fields: Mapping[str, int | str]) -> bytes:
-        """An Olaf frame with these fields of its header, or another ``mac`` or ``dport`` than ``to`` has."""
+        """Return an Olaf frame with these fields of its header, or another ``mac`` or ``dport`` than
+        ``to`` has."""
         header = {"version": layouts.VERSION, "frame_type": int(kind), "count": 1, "seq": self._made + 1}
         header |= {name: int(value) for name, value in fields.items() if name in _OLAF_FIELDS}
         port = int(fields.get("dport", self.testbed.udp_port if isinstance(to, Member) else to.udp_port))

@@ -28,7 +28,7 @@ class Group:
 
 
 def group(tree: Live) -> Group:
-    """The first whose others are at other engines, else the first. Skips the test without one."""
+    """Return the first whose others are at other engines, else the first. Skips the test without one."""
     topology = Topology(tree.testbed)
     found = []
     for cluster in tree.merging:
@@ -49,7 +49,7 @@ def root(tree: Live) -> str:
 
 
 def received(tree: Live) -> list[Got]:
-    """What the parameter server has got."""
+    """Return what the parameter server has got."""
     return at(tree.arrivals(), tree.server)
 
 

@@ -20,7 +20,7 @@ from tests.packets.test_several_engines import group, root
 
 
 def other_ports(live: Live, port: int) -> list[int]:
-    """The front ports but one."""
+    """Return the front ports but one."""
     return [each for each in live.ports if each != port]
 
 
@@ -103,7 +103,7 @@ def test_status_reports_what_was_refused_and_why(live: Live) -> None:
 
 
 def _shown(live: Live) -> dict[str, int]:
-    """The refused frames in a status, by reason; of several engines the root's."""
+    """Return the refused frames in a status, by reason; of several engines the root's."""
     name = device_name(live.testbed, live.testbed.root.name, VNP4_1)
     table = status(live.store)["devices"][name]["tables"][REFUSALS]
     return {entry["key"]: entry["packets"] for entry in table["entries"]}

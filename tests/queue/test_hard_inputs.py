@@ -19,7 +19,7 @@ WHOLE = (1 << 64) - 1
 
 
 def of_size(size: int, length: int, values: int = 1) -> Frame:
-    """An update that declares a size and a UDP length that are not those of its frame."""
+    """Return an update that declares a size and a UDP length that are not those of its frame."""
     sidecar, frame = update(3, 1, gradients(1, count=values), udp_length=length)
     return replace(sidecar, size=size), frame
 

@@ -43,7 +43,7 @@ def ack(queue: AnyQueue, version: int, index: int = 0, kind: int = Kind.ACK) -> 
 
 
 def sent(queue: AnyQueue, version: int, words: tuple[int, ...] = WORDS, flags: int = 0) -> list[int] | None:
-    """What leaves of an update of these words; None when it does not."""
+    """Return what leaves of an update of these words; None when it does not."""
     payload = np.array(words, "<u4").tobytes()
     queue.offer(*update(0, 1, payload, weights_version=version % 65536, flags=flags))
     queue.settle(LIMIT)
@@ -104,7 +104,7 @@ BOUND, BEHIND, UPDATES, ACK_EVERY = 10, 50, 1000, 40
 
 
 def straggle() -> Iterator[Frame]:
-    """Every second update is too old, and an ACK comes only after 40: no two are dropped in a row."""
+    """Yield every second update is too old, and an ACK comes only after 40: no two are dropped in a row."""
     for number in range(UPDATES):
         version = number // ACK_EVERY + 100
         if number % ACK_EVERY == 0:

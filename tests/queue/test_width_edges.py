@@ -21,7 +21,7 @@ SETTLED = (*DISPOSITIONS, "appended", "merged")
 
 
 def fate(queue: QueueModel, frame: Frame) -> str:
-    """The counter of what becomes of one update."""
+    """Return the counter of what becomes of one update."""
     before = queue.registers.read_all()
     queue.offer(*frame)
     queue.settle(LIMIT)
@@ -35,7 +35,7 @@ def fate(queue: QueueModel, frame: Frame) -> str:
 
 
 def after(queue: QueueModel, waiting: Frame, comes: Frame) -> str:
-    """The counter of what becomes of an update when another waits."""
+    """Return the counter of what becomes of an update when another waits."""
     queue.reset()
     queue.registers.write("hold", 1)
     queue.offer(*waiting)
@@ -44,7 +44,7 @@ def after(queue: QueueModel, waiting: Frame, comes: Frame) -> str:
 
 
 def in_round(queue: QueueModel, waiting: Frame, comes: Frame) -> dict[str, int]:
-    """All counters after two contributions to rounds that do not end."""
+    """Return all counters after two contributions to rounds that do not end."""
     queue.reset()
     queue.registers.configure(INDEX, INDEX, IndexSettings(Mode.ISWITCH, threshold=65535))
     queue.offer(*waiting)

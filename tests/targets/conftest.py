@@ -43,7 +43,7 @@ def endpoint(host: Host) -> Endpoint:
 
 
 def update(bed: Testbed, worker: Member, seq: int, frame_type: FrameType = FrameType.UPDATE) -> bytes:
-    """A worker's update to the parameter server, or another frame on the same way."""
+    """Return a worker's update to the parameter server, or another frame on the same way."""
     ends = endpoint(worker), endpoint(bed.parameter_servers[0])
     return OlafFrame(*ends, frame_type, 0, 1, seq, 1.0, seq, np.ones(16, np.float32)).encode()
 
@@ -82,7 +82,7 @@ class Live:
 
 
 def why_not(name: str) -> str | None:
-    """Why ``name`` cannot run here."""
+    """Return why ``name`` cannot run here."""
     if missing := registry.get(name).missing():
         return f"{name} needs {', '.join(missing)}"
     return interfaces.why_not() if name == "bmv2" else None

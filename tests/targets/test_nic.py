@@ -51,7 +51,7 @@ def cards() -> Iterator[Cards]:
 
 
 def bed_of(cards: Cards) -> Testbed:
-    """The parameter server behind the first card, a worker behind the second."""
+    """Return the parameter server behind the first card, a worker behind the second."""
     bed = replace(load(LAPTOP), target="software")
     paths = dict(zip((1, 2), cards.names, strict=True))
     ports = tuple(

@@ -64,8 +64,8 @@ def lone(tmp_path: Path) -> Iterator[Lone]:
 def switch_between(
     folder: Path, *, own: bool = True, nic: bool = False, queues: int = 1, copies: int = 0
 ) -> Iterator[Lone]:
-    """A switch with own interfaces, or opened as any other, or as cards with so many queues; of port 1's
-    frames so many copies leave."""
+    """Yield a switch with own interfaces, or opened as any other, or as cards with so many queues; of port
+    1's frames so many copies leave."""
     many = ("standard.egress_spec = 2", "standard.mcast_grp = 1")
     (folder / "program.p4").write_text(PROGRAM.replace(*many) if copies else PROGRAM)
     program = compile_program(folder / "program.p4")
@@ -104,7 +104,7 @@ def many_queues(inner: str, outer: str, namespace: str, queues: int) -> None:
 
 
 def xdp_of(interface: str) -> object:
-    """What the kernel says of the program at an interface, or None."""
+    """Return what the kernel says of the program at an interface, or None."""
     line = ["ip", "-json", "link", "show", "dev", interface]
     (shown,) = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
     return shown.get("xdp")

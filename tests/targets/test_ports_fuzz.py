@@ -50,7 +50,8 @@ def malformed(live: Live, random: Random) -> bytes:
 
 
 def sent(port: HostPort, frame: bytes) -> bool:
-    """Whether the host's own side let it through: an interface takes no runts and nothing above its MTU."""
+    """Return whether the host's own side let it through: an interface takes no runts and nothing above its
+    MTU."""
     try:
         port.send(frame)
     except OlafError:

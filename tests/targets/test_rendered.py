@@ -41,7 +41,7 @@ def laptop() -> Testbed:
 
 
 def check(folder: Path, outer: str) -> list[str]:
-    """The problems of ``outer`` around INNER, without the place."""
+    """Return the problems of ``outer`` around INNER, without the place."""
     (folder / "inner.v").write_text(INNER)
     (folder / "outer.v").write_text(outer)
     try:

@@ -54,8 +54,8 @@ def _engine(name: str, bed: Testbed, state: Path) -> Iterator[Running]:
 
 
 def _in_steps(running: Running, frames: Sequence[TimedFrame]) -> Sequence[TimedFrame]:
-    """What leaves when the engine is asked to run to the time of every third frame, before and after it, and
-    then from one time at which something may leave to the next."""
+    """Return what leaves when the engine is asked to run to the time of every third frame, before and
+    after it, and then from one time at which something may leave to the next."""
     left: list[TimedFrame] = []
     with closing(running.virtual_time()) as engine:
         for number, frame in enumerate(frames):

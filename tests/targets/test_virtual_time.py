@@ -49,7 +49,7 @@ def endless(live: Live) -> Iterator[TimedFrame]:
 
 
 def lost(twin: Live, frames: list[TimedFrame]) -> int:
-    """How many of these messages to the control plane are dropped."""
+    """Return how many of these messages to the control plane are dropped."""
     before = twin.running.stats()["losses"]["packet_ins"]
     assert list(twin.running.replay(iter(frames))) == []
     return int(twin.running.stats()["losses"]["packet_ins"] - before)

@@ -24,7 +24,7 @@ class Wrong:
 
 
 def right(name: str) -> str:
-    """The testbed that the cases of ``name`` change."""
+    """Return the testbed that the cases of ``name`` change."""
     return (_FOLDER / f"{name}.yaml").read_text()
 
 

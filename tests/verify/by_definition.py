@@ -67,7 +67,7 @@ def sawtooth(
 
 
 def average(curve: Sawtooth) -> Fraction | None:
-    """The time average of Δ in ns, over the part of the window where Δ is defined; None if nowhere."""
+    """Return the time average of Δ in ns, over the part of the window where Δ is defined; None if nowhere."""
     points = curve.points
     if not points or points[0][0] == curve.end:
         return None
@@ -76,7 +76,7 @@ def average(curve: Sawtooth) -> Fraction | None:
 
 
 def peaks(curve: Sawtooth) -> tuple[int, ...]:
-    """The peak ages Δ_p in ns, in order: Δ just before each reception that lowers it (OLAF §6)."""
+    """Return the peak ages Δ_p in ns, in order: Δ just before each reception that lowers it (OLAF §6)."""
     return tuple(tooth.peak for tooth in curve.teeth if tooth.peak is not None)
 
 

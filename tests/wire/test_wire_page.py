@@ -13,7 +13,7 @@ PAGE = (paths.sources() / "docs" / "wire-format.md").read_text()
 
 
 def example() -> dict[str, bytes]:
-    """The example's fields and headers."""
+    """Return the example's fields and headers."""
     text = PAGE.partition("### An example")[2]
     return {name: bytes.fromhex(value) for name, value in re.findall(r"^ {4}(\w+) +([0-9a-f]+)$", text, re.M)}
 

@@ -31,7 +31,7 @@ class Changes:
     """Those whose interface is made again, in the namespace that they have: what runs in it stays."""
 
     def lines(self) -> Sequence[str]:
-        """One line each, as of a diff; a host that is made again is one that changes."""
+        """Return one line each, as of a diff; a host that is made again is one that changes."""
         again = {stack.name for stack in self.make} & set(self.remove)
         return [
             *(f"- host {name}" for name in self.remove if name not in again),
@@ -42,12 +42,12 @@ class Changes:
 
 
 def wanted(state: Path) -> bool:
-    """Whether the deployment in ``state`` is to have hosts."""
+    """Return whether the deployment in ``state`` is to have hosts."""
     return (state / _RECORD).exists()
 
 
 def changes(state: Path, network: Network) -> Changes:
-    """What makes the hosts of ``state`` those of ``network``."""
+    """Return what makes the hosts of ``state`` those of ``network``."""
     known, there = _load(state), interfaces.hosts_of(state)
     homes = {stack.name: stack for stack in known.stacks if stack.name in there}
     whole = {name: stack for name, stack in homes.items() if namespaces.is_whole(state, name)}
@@ -90,7 +90,7 @@ def note(state: Path) -> None:
 
 
 def nothing(state: Path) -> Changes:
-    """What takes every host of ``state`` away."""
+    """Return what takes every host of ``state`` away."""
     return Changes((), tuple(interfaces.hosts_of(state)), ())
 
 
@@ -104,12 +104,12 @@ def take_away(state: Path) -> Changes:
 
 
 def missing(state: Path) -> Sequence[Stack]:
-    """The hosts that should be there and are not whole."""
+    """Return the hosts that should be there and are not whole."""
     return [stack for stack in _load(state).stacks if not namespaces.is_whole(state, stack.name)]
 
 
 def show(state: Path) -> list[dict[str, str]]:
-    """Each host's name, address and namespace, as JSON."""
+    """Return each host's name, address and namespace, as JSON."""
     return [
         {
             "name": stack.name,
@@ -123,12 +123,12 @@ def show(state: Path) -> list[dict[str, str]]:
 
 
 def names(state: Path) -> set[str]:
-    """The hosts that have namespaces of their own."""
+    """Return the hosts that have namespaces of their own."""
     return {stack.name for stack in _load(state).stacks}
 
 
 def namespace_of(state: Path, host: str) -> str:
-    """The namespace of ``host``. Raises BadInput when it has none."""
+    """Return the namespace of ``host``. Raises BadInput when it has none."""
     known = names(state)
     if not known:
         what = "its hosts have no namespaces of their own"
@@ -141,8 +141,8 @@ def namespace_of(state: Path, host: str) -> str:
 
 @contextmanager
 def paused(state: Path) -> Iterator[None]:
-    """The hosts hear and say nothing meanwhile: frames that a test sends in their name are not answered by
-    their kernels. Raises OlafError; those that can be are connected again then too."""
+    """Yield the hosts hear and say nothing meanwhile: frames that a test sends in their name are not
+    answered by their kernels. Raises OlafError; those that can be are connected again then too."""
     try:
         pause(state)
         yield
@@ -176,7 +176,7 @@ def _save(state: Path, network: Network) -> None:
 
 
 def _load(state: Path) -> Network:
-    """What was written down; nothing when it cannot be read, so that all is made again."""
+    """Return what was written down; nothing when it cannot be read, so that all is made again."""
     try:
         return Network.from_json(json.loads((state / _RECORD).read_text()))
     except (OSError, ValueError, KeyError, TypeError):

@@ -46,7 +46,7 @@ def paused(testbed: Testbed) -> Iterator[None]:
 
 
 def machine_of(testbed: Testbed, host: str) -> Agent:
-    """The agent of the machine that ``host`` is on. Raises BadInput when there is no such host."""
+    """Return the agent of the machine that ``host`` is on. Raises BadInput when there is no such host."""
     agents = everywhere.agents(testbed)
     found = each(agents, lambda agent: agent.call("Find") or {})
     known = {one["name"]: name for name, part in found.items() for one in part.get("hosts", ())}

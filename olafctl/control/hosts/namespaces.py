@@ -77,7 +77,7 @@ def remove(state: Path, host: str) -> None:
 
 
 def is_whole(state: Path, host: str) -> bool:
-    """Whether a host's namespace is there and its interface is up."""
+    """Return whether a host's namespace is there and its interface is up."""
     try:
         return within(interfaces.host_namespace_of(state, host), _is_up)
     except OSError:

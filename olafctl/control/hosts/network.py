@@ -26,7 +26,7 @@ class Stack:
     ip: str
 
     def is_host(self, other: "Stack") -> bool:
-        """Whether both are the same host, at whatever port."""
+        """Return whether both are the same host, at whatever port."""
         return (self.name, self.mac, self.ip) == (other.name, other.mac, other.ip)
 
 
@@ -71,13 +71,13 @@ class Network:
 
 
 def everyone(testbed: Testbed) -> tuple[Host, ...]:
-    """Every host of ``testbed``: parameter servers, workers, others."""
+    """Return every host of ``testbed``: parameter servers, workers, others."""
     return (*testbed.parameter_servers, *testbed.workers, *testbed.hosts)
 
 
 def network(testbed: Testbed, attachments: Sequence[Attachment]) -> Network:
-    """The hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no stack, nor
-    those behind an interface that was moved away, to be plugged into something else."""
+    """Return the hosts of ``testbed`` that are behind interfaces; those behind sockets and files have no
+    stack, nor those behind an interface that was moved away, to be plugged into something else."""
     return placed(planned(testbed), attachments)
 
 
@@ -95,7 +95,7 @@ def placed(found: Network, attachments: Sequence[Attachment]) -> Network:
 
 
 def without_stack(testbed: Testbed, attachments: Sequence[Attachment]) -> Sequence[str]:
-    """The hosts that :func:`network` leaves out."""
+    """Return the hosts that :func:`network` leaves out."""
     found = {stack.name for stack in network(testbed, attachments).stacks}
     return [host.name for host in everyone(testbed) if host.name not in found]
 
@@ -123,6 +123,6 @@ def _surroundings(testbed: Testbed) -> Surroundings:
 
 
 def _gateway(testbed: Testbed, port: int) -> str | None:
-    """The first host behind ``port``."""
+    """Return the first host behind ``port``."""
     addresses: list[IPv4Address] = [host.ip for host in everyone(testbed) if host.port == port]
     return str(addresses[0]) if addresses else None

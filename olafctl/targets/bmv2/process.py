@@ -24,13 +24,13 @@ from olafswitch.ports.namespace import within
 
 
 def grpc_socket(state: Path, device_id: int) -> Path:
-    """Where switch ``device_id`` serves P4Runtime."""
+    """Return where switch ``device_id`` serves P4Runtime."""
     return state / f"vnp4_{device_id}.grpc.sock"
 
 
 @contextmanager
 def serving(state: Path) -> Iterator[list[str]]:
-    """The queues deployed in ``state``, and where their switches serve P4Runtime.
+    """Yield the queues deployed in ``state``, and where their switches serve P4Runtime.
 
     Raises OlafError or OSError."""
     recorded = deployment.required(state)

@@ -23,7 +23,7 @@ _POLL_SECONDS = 0.02
 
 
 def log_of(state: Path, device_id: int) -> Path:
-    """The log of switch ``device_id``, its own messages and what it prints."""
+    """Return the log of switch ``device_id``, its own messages and what it prints."""
     return state / f"vnp4_{device_id}.log"
 
 
@@ -48,7 +48,7 @@ def start(state: Path, device_id: int, engines: Sequence[EnginePart]) -> None:
 
 
 def answers(state: Path, device_id: int) -> bool:
-    """Whether switch ``device_id`` accepts connections."""
+    """Return whether switch ``device_id`` accepts connections."""
     with suppress(OSError):
         unix.connect(grpc_socket(state, device_id), SOCK_STREAM, 1.0).close()
         return True

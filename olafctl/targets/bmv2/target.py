@@ -25,11 +25,11 @@ class RunningBmv2(RunningProcess):
     called = "bmv2"
 
     def alive(self) -> bool:
-        """Whether the queue process and every switch answer."""
+        """Return whether the queue process and every switch answer."""
         return super().alive() and all(switch.answers(self._state, each.device_id) for each in self.devices)
 
     def logs(self) -> Sequence[Path]:
-        """The switches' logs and the queue process's."""
+        """Return the switches' logs and the queue process's."""
         return [*(switch.log_of(self._state, each.device_id) for each in self.devices), *super().logs()]
 
 
@@ -39,7 +39,7 @@ class Bmv2:
     name = "bmv2"
 
     def missing(self) -> Sequence[str]:
-        """The programs that are not on PATH; the stand-ins of ``olafswitch drop-in`` do not count."""
+        """Return the programs that are not on PATH; the stand-ins of ``olafswitch drop-in`` do not count."""
         return [name for name in (COMPILER, switch.PROGRAM, "ip") if real(name) is None]
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
@@ -79,7 +79,7 @@ class Bmv2:
             return RunningBmv2(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningBmv2 | None:
-        """What runs in ``state``, if all of it answers."""
+        """Return what runs in ``state``, if all of it answers."""
         running = queue_process.find(self.name, state, RunningBmv2)
         return running if running is not None and running.alive() else None
 

@@ -34,7 +34,7 @@ class Cable:
 
 
 def cables(engines: Sequence[EnginePart]) -> Iterator[Cable]:
-    """The cables of all engines."""
+    """Yield the cables of all engines."""
     for place, part in enumerate(engines):
         first, second = 2 * place + 1, 2 * place + 2
         yield Cable(first, QUEUE_PORT, FROM_FIRST + place)

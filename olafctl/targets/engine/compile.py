@@ -13,7 +13,8 @@ _CONTRACTS = (_PACKAGE / "wire/native/tuser.h", _PACKAGE / "queue/native/queue_m
 
 
 def pipeline_library() -> Path:
-    """The shared library, built when it is not in the cache, as is the engine's, to which it is linked.
+    """Return the shared library, built when it is not in the cache, as is the engine's, to which it is
+    linked.
 
     Raises MissingTool without a C++ compiler, OlafError when the compiler refuses.
     """

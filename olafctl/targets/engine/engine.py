@@ -64,7 +64,7 @@ class PipelineEngine(engine.Engine):
         self.check(wire(self._handle, *_strings(queue_libraries)), ", ".join(map(str, queue_libraries)))
 
     def read_register(self, offset: int, queue: int = 0) -> int:
-        """A 32-bit register of the n-th queue."""
+        """Return a 32-bit register of the n-th queue."""
         with self._tenancy.inside():
             return int(self._pipeline.olaf_engine_read(self._handle, queue, offset))
 
@@ -74,7 +74,7 @@ class PipelineEngine(engine.Engine):
             self._pipeline.olaf_engine_write(self._handle, queue, offset, value)
 
     def registers(self, queue: int = 0) -> QueueRegisters:
-        """The n-th queue's registers by name."""
+        """Return the n-th queue's registers by name."""
         return QueueRegisters(
             lambda offset: self.read_register(offset, queue),
             lambda offset, value: self.write_register(offset, value, queue),
@@ -96,7 +96,7 @@ class PipelineEngine(engine.Engine):
         self.check(message, f"shard {shard}, indices {first} … {last}")
 
     def shard_of(self, index: int) -> int:
-        """The shard that has an index."""
+        """Return the shard that has an index."""
         with self._tenancy.inside():
             return int(self._pipeline.olaf_engine_shard_of(self._handle, index))
 
@@ -175,10 +175,10 @@ _SIGNATURES: Signatures = (
 
 
 def _strings(paths: Sequence[Path]) -> tuple[Any, int]:
-    """An array of C strings and its length."""
+    """Return an array of C strings and its length."""
     return (ctypes.c_char_p * len(paths))(*(str(path).encode() for path in paths)), len(paths)
 
 
 def native() -> ctypes.CDLL:
-    """The library of what sits in an engine here. Raises MissingTool, OlafError."""
+    """Return the library of what sits in an engine here. Raises MissingTool, OlafError."""
     return load_native(pipeline_library(), _SIGNATURES)

@@ -30,7 +30,7 @@ class Bar(Protocol):
     def write(self, offset: int, value: int) -> None: ...
 
     def why_silent(self) -> Problem:
-        """Why every read gives all ones, as far as it can be known, and what to do."""
+        """Return why every read gives all ones, as far as it can be known, and what to do."""
 
     def close(self) -> None: ...
 

@@ -28,7 +28,8 @@ _MODULE = "module.json"
 
 
 def block(ip: Ip, text: str, file: str) -> Module:
-    """The Verilog of a block's preprocessed program, from the cache or compiled now. Raises Refused."""
+    """Return the Verilog of a block's preprocessed program, from the cache or compiled now. Raises
+    Refused."""
     parts = [own_digest(), *(path.read_text() for path in library()), repr(HASHES), ip.name, text]
 
     def compile_to(folder: Path) -> None:
@@ -40,7 +41,7 @@ def block(ip: Ip, text: str, file: str) -> Module:
 
 
 def place(ip: Ip, vitis: bool = False) -> str:
-    """The module ``olaf_box_IP``: the place in the box for a block of Olaf's own, or for an IP."""
+    """Return the module ``olaf_box_IP``: the place in the box for a block of Olaf's own, or for an IP."""
     return fill(
         "opennic/olaf_box_block.v.j2",
         ip=ip,
@@ -52,7 +53,7 @@ def place(ip: Ip, vitis: bool = False) -> str:
 
 
 def verilog(modules: Mapping[int, Module]) -> dict[str, str]:
-    """Every file of the two blocks, in their places."""
+    """Return every file of the two blocks, in their places."""
     files = {path.name: path.read_text() for path in library()}
     for ip in IPS:
         files[f"{ip.name}.v"] = modules[ip.number].text

@@ -33,7 +33,8 @@ class BoxRegisters:
         self._known: dict[str, int] = {}
 
     def read(self, name: str) -> int:
-        """The value now; a counter by way of a snapshot. Raises BadInput when the register does not exist."""
+        """Return the value now; a counter by way of a snapshot. Raises BadInput when the register does not
+        exist."""
         register = _named(name)
         if register.access is Access.COUNTER:
             self._write(BY_NAME["snapshot"].offset, 1)
@@ -49,7 +50,7 @@ class BoxRegisters:
         self._write(register.offset, value)
 
     def counters(self) -> dict[str, int]:
-        """Every counter, as of one instant."""
+        """Return every counter, as of one instant."""
         self._write(BY_NAME["snapshot"].offset, 1)
         return {
             register.name: self._value(register)
@@ -92,7 +93,7 @@ class BoxRegisters:
         self._runs[group] = (first, count)
 
     def _place(self, count: int, without: int = 0) -> int | None:
-        """The first free run of ``count`` entries of the copy table, had group ``without`` none."""
+        """Return the first free run of ``count`` entries of the copy table, had group ``without`` none."""
         first = 0
         runs = (run for group, run in self._runs.items() if run[1] and group != without)
         for start, length in sorted(runs):

@@ -13,7 +13,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 def build(testbed: Testbed, progress: Progress) -> Build:
-    """The plug-in of ``testbed``, from the cache or written now. Needs no Vivado.
+    """Return the plug-in of ``testbed``, from the cache or written now. Needs no Vivado.
 
     Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
@@ -25,7 +25,7 @@ def build(testbed: Testbed, progress: Progress) -> Build:
 
 
 def make(testbed: Testbed) -> Plugin:
-    """The plug-in's files. Raises as :func:`build` does."""
+    """Return the plug-in's files. Raises as :func:`build` does."""
     if len(testbed.engines) > 1:
         what = f"has {len(testbed.engines)} engines, and a card is one"
         raise BadInput(Problem(what, str(testbed.source), "use the target twin or bmv2"))
@@ -42,7 +42,7 @@ def not_driven(testbed: Testbed) -> list[Problem]:
 
 
 def next_steps(folder: Path, build_id: str, blocks: Blocks) -> str:
-    """What makes the plug-in run on a card, and on which machine each step is done."""
+    """Return what makes the plug-in run on a card, and on which machine each step is done."""
     lines = [
         f"next, on a machine with {preflight.needed(blocks)}:",
         f"  {plugin.command(folder)}",

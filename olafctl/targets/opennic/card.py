@@ -38,7 +38,7 @@ def open_bar(card: str) -> Bar:
 
 
 def open_host(card: str, interface: str | None) -> HostFunction | None:
-    """The host function of ``card``: its network ``interface``, or the simulated card's.
+    """Return the host function of ``card``: its network ``interface``, or the simulated card's.
 
     None without an interface. Raises OlafError when it cannot be opened.
     """
@@ -99,7 +99,7 @@ class Card:
 
 
 def p4info(path: Path) -> P4Info:
-    """A P4Info file of a build. Raises OlafError."""
+    """Return a P4Info file of a build. Raises OlafError."""
     try:
         return text_format.Parse(path.read_text(), p4info_pb2.P4Info())
     except (OSError, text_format.ParseError) as error:
@@ -108,7 +108,7 @@ def p4info(path: Path) -> P4Info:
 
 
 def build_id_of(build: Path) -> str:
-    """The build id in the manifest of a plug-in's folder. Raises OlafError when it does not exist."""
+    """Return the build id in the manifest of a plug-in's folder. Raises OlafError when it does not exist."""
     path = build / MANIFEST
     try:
         return str(json.loads(path.read_text())["build_id"])
@@ -118,7 +118,7 @@ def build_id_of(build: Path) -> str:
 
 
 def _check(bar: Bar, build: Path) -> str:
-    """The build id, when the card has the bitstream of ``build``. Raises OlafError."""
+    """Return the build id, when the card has the bitstream of ``build``. Raises OlafError."""
     wanted = build_id_of(build)
     registers = BoxRegisters(*_window(bar, "box"))
     found = registers.read("id")
@@ -139,7 +139,7 @@ def _check(bar: Bar, build: Path) -> str:
 
 
 def _driver(build: Path, name: str, bar: Bar) -> Driver:
-    """What programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
+    """Return what programs the block ``name``. Raises OlafError, also where it is an IP of VitisNetP4."""
     path = build / TABLES.format(name)
     if not path.is_file():
         what = "does not exist: the tables of VitisNetP4's IPs need AMD's own driver"

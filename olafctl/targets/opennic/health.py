@@ -34,7 +34,7 @@ class Link:
     rs_fec: bool
 
     def problem(self) -> Problem | None:
-        """What keeps the link down, and what to do; None when it is up."""
+        """Return what keeps the link down, and what to do; None when it is up."""
         if self.up and self.aligned:
             return None
         fec = "with RS-FEC" if self.rs_fec else "without RS-FEC"

@@ -27,7 +27,7 @@ class MetaField:
 
 
 def fields(source: Path | None = None) -> tuple[MetaField, ...]:
-    """Every field in declared order.
+    """Return every field in declared order.
 
     Raises OlafError when the struct is missing or has a member that is not a ``bit<N>``.
     """

@@ -64,7 +64,7 @@ class CardPlane(HardwarePlane):
     # --- the pipeline
 
     def prepare(self, p4info: P4Info, config: bytes) -> P4Info:
-        """The card's program is in the bitstream: anything else is refused."""
+        """Return the card's program is in the bitstream: anything else is refused."""
         parts = self._parts
         try:
             wanted = json.loads(config)
@@ -133,7 +133,7 @@ class CardPlane(HardwarePlane):
             raise Unsupported("the card addresses what is for no member as it is")
 
     def direct_counter(self, table_id: int, key: Key, priority: int) -> CounterData:
-        """An entry's counter. Raises Unsupported for the box's ``members``."""
+        """Return an entry's counter. Raises Unsupported for the box's ``members``."""
         if not self._is_the_blocks(table_id):
             raise Unsupported("the card does not count the copies of each member")
         counted = super().direct_counter(table_id, key, priority)

@@ -83,8 +83,8 @@ class Plugin:
 
 
 def make(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
-    """The plug-in with OlafQueue of these parameters and the P4 sources in the folder ``p4``; with ``vitis``
-    VNP4₁ and VNP4₂ are VitisNetP4 IPs.
+    """Return the plug-in with OlafQueue of these parameters and the P4 sources in the folder ``p4``; with
+    ``vitis`` VNP4₁ and VNP4₂ are VitisNetP4 IPs.
 
     Raises OlafError when the P4 is wrong, or is outside of what becomes Verilog.
     """
@@ -109,7 +109,7 @@ def make(queue: Geometry, p4: Path, vitis: bool = False) -> Plugin:
 
 
 def command(folder: Path, shell: str = "<open-nic-shell>") -> str:
-    """The one command that builds the bitstream, on a machine with Vivado and OpenNIC's shell."""
+    """Return the one command that builds the bitstream, on a machine with Vivado and OpenNIC's shell."""
     return f"vivado -mode batch -source {shlex.quote(str(folder.resolve() / RUN))} -tclargs {shell}"
 
 
@@ -118,7 +118,7 @@ _WITH_ID = ("box_250mhz/user_plugin_250mhz_inst.vh", RUN, *(DEVICE_CONFIG.format
 
 
 def _own(programs: Mapping[Ip, str]) -> dict[str, str]:
-    """The programs' Verilog, and what the agent must know of it."""
+    """Return the programs' Verilog, and what the agent must know of it."""
     made = {ip.number: blocks.block(ip, text, f"{ip.name}_xsa.p4") for ip, text in programs.items()}
     return {
         **{f"hdl/{name}": text for name, text in blocks.verilog(made).items()},
@@ -127,7 +127,8 @@ def _own(programs: Mapping[Ip, str]) -> dict[str, str]:
 
 
 def _vitis(p4: Path) -> dict[str, str]:
-    """The places of the IPs and what makes them, of the programs ``p4/vnp4_1.p4`` and ``p4/vnp4_2.p4``."""
+    """Return the places of the IPs and what makes them, of the programs ``p4/vnp4_1.p4`` and
+    ``p4/vnp4_2.p4``."""
     sources = {f"p4/{path.name}": path.read_text() for path in p4.glob("*.p4")}
     tops = {f"p4/{ip.name}.p4": f'#define {VITIS_MACRO} 1\n#include "{ip.name}_xsa.p4"\n' for ip in IPS}
     return {

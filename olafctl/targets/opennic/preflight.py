@@ -24,7 +24,7 @@ _FEATURE = re.compile(r"^\s*(?:INCREMENT|FEATURE)\s+(\S+)", re.MULTILINE)
 
 
 def needed(blocks: Blocks) -> str:
-    """What a machine must have, on one line."""
+    """Return what a machine must have, on one line."""
     return (
         f"Vivado {BEST[0]}.{BEST[1]} (or {OLDEST[0]}.{OLDEST[1]} or later), the licence"
         f"{'s' if len(_of(blocks)) > 1 else ''} {', '.join(_of(blocks))}, "
@@ -37,7 +37,7 @@ def _of(blocks: Blocks) -> dict[str, str]:
 
 
 def problems(blocks: Blocks) -> Sequence[Problem]:
-    """Everything that is missing here, as far as it can be known without starting a build."""
+    """Return everything that is missing here, as far as it can be known without starting a build."""
     shell = "no checkout of open-nic-shell is given"
     return [
         *_vivado(),

@@ -23,7 +23,7 @@ def write_settings(state: Path, settings: Settings) -> None:
 
 
 def read_settings(state: Path) -> Settings:
-    """What :func:`write_settings` wrote."""
+    """Return what :func:`write_settings` wrote."""
     found = json.loads((state / SETTINGS).read_text())
     return Settings(found["card"], Path(found["build"]), found["ports"], found["interface"])
 
@@ -41,7 +41,8 @@ def undo(state: Path) -> None:
 
 @contextmanager
 def serving(state: Path) -> Iterator[str]:
-    """The card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
+    """Yield the card of the deployment in ``state``, and where it serves P4Runtime. Raises OlafError or
+    OSError."""
     address = addresses.of_socket(state.resolve() / GRPC_SOCKET)
     settings = read_settings(state)
     claims = Claims()

@@ -23,14 +23,14 @@ class RunningCard(RunningProcess):
         self.queues = {engine: SocketRegisters(partial(ask, self._socket), ONLY)}
 
     def alive(self) -> bool:
-        """Whether the agent answers and the card answers it."""
+        """Return whether the agent answers and the card answers it."""
         try:
             return bool(ask(self._socket, "card")["answers"])
         except OlafError:
             return False
 
     def logs(self) -> Sequence[Path]:
-        """The agent's log, and the simulated card's."""
+        """Return the agent's log, and the simulated card's."""
         return [self._state / name for name in self._logs]
 
     def stats(self) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class CardService:
         self._closing.close()
 
     def port_stats(self, number: int) -> CardPortStats:
-        """What went through front port ``number``."""
+        """Return what went through front port ``number``."""
         place = list(self._ports).index(number)
         with self.card.box_sequences:
             counted = self.card.registers.counters()
@@ -125,7 +125,7 @@ class CardService:
 
 
 def devices(build: Path, address: str) -> Sequence[Device]:
-    """The P4Runtime devices of the card that runs ``build``."""
+    """Return the P4Runtime devices of the card that runs ``build``."""
     return [
         Device(
             ip.name,

@@ -35,11 +35,12 @@ class Opennic:
         return []
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
-        """The plug-in folder, and what to do with it. Raises OlafError."""
+        """Return the plug-in folder, and what to do with it. Raises OlafError."""
         return builds.build(testbed, progress)
 
     def problems(self, testbed: Testbed, state: Path) -> Sequence[Problem]:
-        """A card that is not named, blocks that the agent does not drive, more ports than the card has."""
+        """Return a card that is not named, blocks that the agent does not drive, more ports than the card
+        has."""
         found = builds.not_driven(testbed)
         where = f"{testbed.source}: target {self.name}"
         if card := os.environ.get(CARD):
@@ -54,7 +55,7 @@ class Opennic:
         return found
 
     def start(self, testbed: Testbed, build: Build, state: Path, progress: Progress) -> RunningCard:
-        """The agent. Raises OlafError, also when the card runs another build."""
+        """Return the agent. Raises OlafError, also when the card runs another build."""
         undo(state)
         state.mkdir(parents=True, exist_ok=True)
         settings = Settings(
@@ -75,7 +76,7 @@ class Opennic:
             raise
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """What runs in ``state``, if it answers."""
+        """Return what runs in ``state``, if it answers."""
         return queue_process.find(self.name, state, partial(RunningCard, engine=testbed.root.name))
 
     def stop(self, state: Path) -> None:

@@ -9,7 +9,8 @@ from olafctl.testbed.model import Engine
 
 
 def queue_library(engine: Engine, progress: Progress) -> Path:
-    """The shared library of ``engine``'s queue, compiled when it is not in the cache. Raises OlafError."""
+    """Return the shared library of ``engine``'s queue, compiled when it is not in the cache. Raises
+    OlafError."""
     progress(f"compiling the queue of {engine.geometry}")
     return build_software_queue(engine.geometry)
 

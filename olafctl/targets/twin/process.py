@@ -34,7 +34,7 @@ _HANDOVER_SECONDS = 1.0
 
 @contextmanager
 def serving(state: Path) -> Iterator[str]:
-    """The twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
+    """Yield the twin deployed in ``state``, and where it serves P4Runtime. Raises OlafError or OSError."""
     recorded = deployment.required(state)
     made = any(port.transport in (Transport.VETH, Transport.TAP) for port in recorded.ports)
     privileges.keep(privileges.NEEDED | ({privileges.NAMESPACES} if made else set()))
@@ -93,7 +93,7 @@ class _Ports:
         self.all[:] = recorded.all_ports
 
     def carriers(self) -> dict[str, bool]:
-        """Whether the cable at each open front port that has one is up, by number."""
+        """Return whether the cable at each open front port that has one is up, by number."""
         found = {str(number): port.has_carrier for number, port in [*self._open.items()]}
         return {number: up for number, up in found.items() if up is not None}
 

@@ -27,7 +27,7 @@ class RunningTwin(RunningProcess):
         return exchange(take_over(self._socket, "replay"), frames)
 
     def rewirable(self) -> bool:
-        """Whether its process, which an earlier version may have started, changes ports."""
+        """Return whether its process, which an earlier version may have started, changes ports."""
         with suppress(OlafError):
             ask(self._socket, "close", ports=[])
             return True

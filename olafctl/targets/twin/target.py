@@ -24,7 +24,7 @@ class Twin:
         self._called = called
 
     def missing(self) -> Sequence[str]:
-        """The C++ compiler, when it does not run."""
+        """Return the C++ compiler, when it does not run."""
         return toolchain.missing()
 
     def build(self, testbed: Testbed, progress: Progress) -> Build:
@@ -58,7 +58,7 @@ class Twin:
             return RunningTwin(state, recorded)
 
     def find(self, testbed: Testbed, state: Path) -> RunningTwin | None:
-        """What runs in ``state``, if it answers."""
+        """Return what runs in ``state``, if it answers."""
         return queue_process.find(self.name, state, RunningTwin)
 
     def stop(self, state: Path) -> None:

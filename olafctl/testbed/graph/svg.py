@@ -82,7 +82,7 @@ def _column(number: int) -> float:
 
 
 def _engine(node: Node, column: int, top: float) -> Iterator[str]:
-    """An engine in ``column`` whose rows begin at ``top``, and everything to its left."""
+    """Yield an engine in ``column`` whose rows begin at ``top``, and everything to its left."""
     place = _Place(_column(column), top + _rows(node) * _ROW / 2)
     for child in node.children:
         assert child.cable is not None
@@ -107,7 +107,7 @@ def _engine(node: Node, column: int, top: float) -> Iterator[str]:
 
 
 def _sinks(root: Node, column: int, middle: float) -> Iterator[str]:
-    """What is to the right of the root, around its middle."""
+    """Yield what is to the right of the root, around its middle."""
     place = _Place(_column(column), middle)
     first = middle - (len(root.sinks) - 1) * _ROW / 2
     for row, port in enumerate(root.sinks):
@@ -134,8 +134,8 @@ def _link(
     leftwards: str,
     full: bool = False,
 ) -> Iterator[str]:
-    """A cable from a box at (x, y) to an engine; what flows is written on the box's own row, where cables of
-    one engine are apart."""
+    """Yield a cable from a box at (x, y) to an engine; what flows is written on the box's own row, where
+    cables of one engine are apart."""
     bend = engine_x + (20 if x > engine_x else -20)
     yield f'<path class="link{" full" if full else ""}" d="M{x} {y}H{bend}V{engine_y}H{engine_x}"/>'
     if rightwards:

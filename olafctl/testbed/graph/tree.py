@@ -83,7 +83,7 @@ Counts = Mapping[int, Mapping[str, int]]
 
 
 def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
-    """What passed each port a second between two readings."""
+    """Return what passed each port a second between two readings."""
     found = {}
     for number, counters in after.items():
         grown = {name: (value - before[number][name]) / seconds for name, value in counters.items()}
@@ -94,7 +94,7 @@ def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:
 
 
 def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, int] | None = None) -> Node:
-    """The engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
+    """Return the engines of ``testbed``, from the root; ports that ``rates`` does not know have none.
 
     ``occupancy`` is that of the engines that answer; None where none is expected to.
     """
@@ -124,7 +124,7 @@ def tree(testbed: Testbed, rates: Mapping[int, Rates], occupancy: Mapping[str, i
 
 
 def named(behind: Behind) -> str:
-    """A port's hosts in a few words: ``red0, red1, red2 and 24 more``."""
+    """Return a port's hosts in a few words: ``red0, red1, red2 and 24 more``."""
     shown = ", ".join(behind.hosts[:_NAMED]) or "no hosts"
     more = len(behind.hosts) - _NAMED
     return f"{shown} and {more} more" if more > 0 else shown

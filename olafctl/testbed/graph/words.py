@@ -18,14 +18,14 @@ def quantity(value: float, unit: str) -> str:
 
 
 def traffic(rates: Rates | None) -> tuple[str, str]:
-    """What goes into a port and what comes out of it; empty when that is not known."""
+    """Return what goes into a port and what comes out of it; empty when that is not known."""
     if rates is None:
         return "", ""
     return _flow(rates.frames_in, rates.bits_in), _flow(rates.frames_out, rates.bits_out)
 
 
 def about(node: Node) -> str:
-    """An engine's queue."""
+    """Return an engine's queue."""
     if node.away:
         return "does not answer"
     used = "" if node.occupancy is None else f"{node.occupancy} of "
@@ -35,7 +35,7 @@ def about(node: Node) -> str:
 
 
 def about_cable(cable: Cable) -> str:
-    """A link's rate and delay."""
+    """Return a link's rate and delay."""
     rate = "no limit" if cable.rate is None else quantity(cable.rate, "b/s")
     rate = f"full: {rate}" if cable.is_full else rate
     for unit, scale in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
@@ -45,7 +45,7 @@ def about_cable(cable: Cable) -> str:
 
 
 def text(node: Node) -> str:
-    """The tree in lines, the root and what is above it first."""
+    """Return the tree in lines, the root and what is above it first."""
     return "\n".join(_lines(node))
 
 

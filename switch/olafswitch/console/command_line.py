@@ -83,7 +83,8 @@ def show_usage_error(error: click.ClickException) -> None:
 
 
 def _refused(error: OSError) -> Problem:
-    """What the system says, and where to make room: a write that finds none does not say in which file."""
+    """Return what the system says, and where to make room: a write that finds none does not say in which
+    file."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = f"make room for {paths.state()} and {paths.cache()}" if full else ""
     return Problem(str(error.strerror or error), str(error.filename or ""), remedy)

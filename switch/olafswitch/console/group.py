@@ -28,7 +28,7 @@ class VerbGroup(click.Group):
         return {"Commands": self._package}
 
     def nearest(self, word: str, ctx: click.Context) -> str | None:
-        """The verb that ``word``, which is none, may have meant."""
+        """Return the verb that ``word``, which is none, may have meant."""
         return next(iter(get_close_matches(word, self.list_commands(ctx), n=1)), None)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

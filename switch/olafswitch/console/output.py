@@ -26,13 +26,13 @@ def begin() -> None:
 
 
 def json_option(meaning: str) -> Callable[[_Command], _Command]:
-    """The option ``--json`` of a verb, given to it as ``as_json``."""
+    """Return the option ``--json`` of a verb, given to it as ``as_json``."""
     return click.option("--json", "as_json", is_flag=True, help=meaning)
 
 
 def wants_json() -> bool:
-    """Whether the command line asks for JSON, also when it cannot be parsed; what follows ``--`` is another
-    program's."""
+    """Return whether the command line asks for JSON, also when it cannot be parsed; what follows ``--`` is
+    another program's."""
     words = sys.argv[1:]
     return "--json" in (words[: words.index("--")] if "--" in words else words)
 
@@ -57,7 +57,7 @@ def counted(number: int, what: str) -> str:
 
 
 def grid(heads: Sequence[str], rows: Sequence[Sequence[Any]], no_wrap: bool = False) -> Any:
-    """A table of rich's; columns of numbers are aligned to the right."""
+    """Return a table of rich's; columns of numbers are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -36,7 +36,7 @@ class Listener(Protocol):
     def fileno(self) -> int: ...
 
     def seen(self) -> Iterator[Seen]:
-        """Some of the frames that wait; never blocks. Raises OlafError when the port is gone."""
+        """Return some of the frames that wait; never blocks. Raises OlafError when the port is gone."""
 
     def lost(self) -> int:
         """Frames that came faster than they were taken, since the last time."""

@@ -23,7 +23,7 @@ class HostPort(Protocol):
         """Send a whole Ethernet frame, held back while the pipeline is behind. Raises OlafError."""
 
     def receive(self, timeout: float) -> bytes | None:
-        """The next frame, or None when none arrives within ``timeout`` seconds.
+        """Return the next frame, or None when none arrives within ``timeout`` seconds.
 
         Raises OlafError when the pipeline is gone.
         """
@@ -35,7 +35,7 @@ class HostPort(Protocol):
 
 
 def open_host_port(attachment: Attachment) -> HostPort:
-    """The host side of ``attachment``.
+    """Return the host side of ``attachment``.
 
     Raises OlafError when it is not there or this user may not open it.
     """
@@ -61,7 +61,8 @@ def open_host_port(attachment: Attachment) -> HostPort:
 
 
 def _readable(opened: socket.socket, timeout: float) -> bool:
-    """Whether a frame waits within ``timeout`` seconds; a time-out of the socket would be a sender's too."""
+    """Return whether a frame waits within ``timeout`` seconds; a time-out of the socket would be a
+    sender's too."""
     waiting = select.poll()
     waiting.register(opened, select.POLLIN)
     return bool(waiting.poll(timeout * 1000))

@@ -14,12 +14,13 @@ T = TypeVar("T")
 
 
 def exists(namespace: str) -> bool:
-    """Whether there is a namespace of that name, as far as this user may see."""
+    """Return whether there is a namespace of that name, as far as this user may see."""
     return _identity(HOME / namespace) is not None
 
 
 def processes_in(namespaces: Iterable[str], processes: Iterable[int]) -> set[int]:
-    """Those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at is not."""
+    """Return those of ``processes``, by id, that are in one of ``namespaces``; what may not be looked at
+    is not."""
     wanted = {_identity(HOME / name) for name in namespaces} - {None}
     return (
         {each for each in processes if _identity(Path(f"/proc/{each}/ns/net")) in wanted} if wanted else set()
@@ -53,7 +54,7 @@ def within(namespace: str | None, act: Callable[[], T]) -> T:
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """What identifies a namespace; None when its file does not exist."""
+    """Return what identifies a namespace; None when its file does not exist."""
     try:
         found = file.stat()
     except OSError:

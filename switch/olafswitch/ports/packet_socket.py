@@ -22,7 +22,8 @@ ANCILLARY_BYTES = socket.CMSG_SPACE(_AUXDATA.size)
 
 
 def opened(interface: str, *, outgoing: bool = False) -> socket.socket:
-    """A packet socket at ``interface`` of this namespace, for what comes in and (``outgoing``) what goes out.
+    """Return a packet socket at ``interface`` of this namespace, for what comes in and (``outgoing``) what
+    goes out.
 
     Raises OSError.
     """

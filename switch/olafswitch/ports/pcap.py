@@ -19,7 +19,7 @@ _OUR_START = _FILE_HEADER.pack(_NANOSECONDS, 2, 4, 0, 0, MAX_FRAME, _ETHERNET)
 
 
 def why_not_written(path: Path) -> str | None:
-    """Why a port must not start a new capture at ``path``: others wrote it. Raises OSError."""
+    """Return why a port must not start a new capture at ``path``: others wrote it. Raises OSError."""
     if not path.exists():
         return None
     if not path.is_file():
@@ -59,7 +59,7 @@ class PcapReader:
         self._position = 0
 
     def next(self) -> tuple[int, bytes] | None:
-        """The next (ns since the epoch, frame), or None when there is no complete record.
+        """Return the next (ns since the epoch, frame), or None when there is no complete record.
 
         Raises ValueError when the file is not a pcap file of Ethernet frames.
         """

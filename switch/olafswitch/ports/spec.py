@@ -20,7 +20,7 @@ class PortSpec:
 
 
 def parse(texts: Sequence[str], cpu_port: int) -> Sequence[PortSpec]:
-    """The ports that ``texts`` describe.
+    """Return the ports that ``texts`` describe.
 
     Raises BadInput with every problem in them: form, kind, numbers outside 0 … 510, twice, or the CPU's.
     """

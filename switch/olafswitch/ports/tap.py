@@ -11,7 +11,7 @@ _IFF_TUN_EXCL = 0x8000
 
 
 def open_tap(name: str) -> int:
-    """A file descriptor (non-blocking) of the new TAP interface ``name``; it ends with the descriptor.
+    """Return a file descriptor (non-blocking) of the new TAP interface ``name``; it ends with the descriptor.
 
     Raises OSError, also when the interface exists.
     """

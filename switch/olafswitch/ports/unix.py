@@ -12,7 +12,7 @@ _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group
 
 @contextmanager
 def short(path: Path) -> Iterator[str]:
-    """A name for ``path`` that fits a socket address, valid inside the ``with`` block.
+    """Yield a name for ``path`` that fits a socket address, valid inside the ``with`` block.
 
     Raises OSError when the folder does not exist.
     """
@@ -24,7 +24,7 @@ def short(path: Path) -> Iterator[str]:
 
 
 def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
-    """A listening socket at ``path``; replaces a socket that a dead process left there.
+    """Return a listening socket at ``path``; replaces a socket that a dead process left there.
 
     Raises OSError, FileExistsError when something answers at ``path`` or it is not a socket.
     """
@@ -44,17 +44,17 @@ def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
 
 
 def is_own(peer: socket.socket) -> bool:
-    """Whether the process at the other end of a connection is this user's, or root's."""
+    """Return whether the process at the other end of a connection is this user's, or root's."""
     return _credentials(peer)[1] in (0, os.geteuid())
 
 
 def process_of(peer: socket.socket) -> int:
-    """The process at the other end of a connection."""
+    """Return the process at the other end of a connection."""
     return _credentials(peer)[0]
 
 
 def connect(path: Path, kind: socket.SocketKind, timeout: float | None = None) -> socket.socket:
-    """A socket connected to ``path``.
+    """Return a socket connected to ``path``.
 
     Raises OSError when no process listens there.
     """
@@ -78,7 +78,7 @@ def _answers(path: Path, kind: socket.SocketKind) -> bool:
 
 
 def _credentials(peer: socket.socket) -> tuple[int, int]:
-    """The process, and its user."""
+    """Return the process, and its user."""
     found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(found)
     return process, user

@@ -30,7 +30,7 @@ def bring_up(name: str, *changes: tuple[str, str], with_hosts: bool | None = Tru
 
 
 def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
-    """A kernel UDP socket of ``host``."""
+    """Return a kernel UDP socket of ``host``."""
 
     def opened() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -42,7 +42,7 @@ def udp(folder: Path, host: str, port: int = 20300) -> socket.socket:
 
 
 def exec_line(deployment: str, host: str, *words: object) -> list[str]:
-    """The command line that runs ``words`` as ``host``."""
+    """Return the command line that runs ``words`` as ``host``."""
     return [sys.executable, "-m", "olafctl", "exec", "--deployment", deployment, host, *map(str, words)]
 
 

@@ -38,7 +38,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @contextmanager
 def capturing(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A capture that has begun."""
+    """Yield a capture that has begun."""
     line = [sys.executable, "-m", "olafctl", "capture", *words]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -47,7 +47,7 @@ def capturing(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def hosts() -> tuple[HostPort, HostPort]:
-    """The hosts at the ports left and right."""
+    """Return the hosts at the ports left and right."""
     _, running = find(Store(folder_of("lab")))
     assert running is not None
     left, right = [each for each in running.attachments if each.number in (4, 5)]
@@ -66,7 +66,7 @@ def pass_frames(count: int) -> list[bytes]:
 
 
 def read(file: Any) -> list[tuple[bytes, Any]]:
-    """The frames of a file by name, or open, with what it says about each."""
+    """Return the frames of a file by name, or open, with what it says about each."""
     with RawPcapNgReader(file) as reader:
         return list(reader)
 

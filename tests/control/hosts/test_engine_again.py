@@ -67,7 +67,7 @@ def training(testbed: Testbed, worker: str) -> Iterator[Training]:
 
 
 def bed(*changes: tuple[str, str], target: str = "twin") -> Testbed:
-    """The testbed of these tests, texts in it replaced."""
+    """Return the testbed of these tests, texts in it replaced."""
     text = BED.read_text().replace("name: hosts", "name: lab")
     for old, new in changes:
         assert text.count(old) == 1, old

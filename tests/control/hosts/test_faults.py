@@ -54,7 +54,7 @@ class Training:
         self._stack.callback(self.programs[host].kill)
 
     def next_line(self, host: str, until: float) -> str:
-        """The next line of a program, which is killed at ``until`` (monotonic) if it says nothing."""
+        """Return the next line of a program, which is killed at ``until`` (monotonic) if it says nothing."""
         program = self.programs[host]
         assert program.stdout is not None
         timer = Timer(max(0.0, until - time.monotonic()), program.kill)

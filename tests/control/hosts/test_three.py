@@ -39,7 +39,7 @@ def test_updates_reach_only_the_server_acks_only_the_cluster(state: Path) -> Non
 
 @contextmanager
 def sockets(folder: Path) -> Iterator[dict[str, socket.socket]]:
-    """A kernel UDP socket of every host."""
+    """Yield a kernel UDP socket of every host."""
     with ExitStack() as stack:
         hosts = [host["name"] for host in deployed.show(folder)]
         yield {host: stack.enter_context(closing(udp(folder, host))) for host in hosts}
