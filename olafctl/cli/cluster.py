@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MODES = click.Choice([mode.value for mode in Mode])
 _CLUSTER = click.argument("cluster", shell_complete=names.clusters)
-_SEGMENT = click.option("--segment", type=click.IntRange(0), help="Of this segment alone.")
+_SEGMENT = click.option("--segment", type=click.IntRange(0), help="Segment to act on.  [default: all]")
 _JSON = "Print the cluster as JSON."
 
 

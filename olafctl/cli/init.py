@@ -25,7 +25,7 @@ _PORTS_AT_MOST = 8
     type=click.IntRange(SLOTS.least, SLOTS.greatest),
     default=SLOTS.default,
     show_default=True,
-    help="Of the queue.",
+    help="Slots of the queue.",
 )
 @click.option("--target", metavar="NAME", default="twin", show_default=True, help="Where it runs.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")

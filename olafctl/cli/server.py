@@ -30,7 +30,7 @@ _MEANINGS = {
 
 @click.command()
 @click.argument("testbed", required=False)
-@click.option("--name", metavar="NAME", help="Which of the testbed's parameter servers; if it has several.")
+@click.option("--name", metavar="NAME", help="Name of the parameter server, if the testbed has several.")
 @click.option(
     "--listen",
     metavar="HOST:PORT",

@@ -91,7 +91,7 @@ def _port_number(call: Call, text: str) -> int:
 
     if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16:
         return int(text)
-    deployment = call.keywords["deployment"]
+    deployment = getattr(call, "keywords", {}).get("deployment")
     try:
         known = {port.name: port.number for port in recorded(pick(deployment or None)).ports}
     except OlafError:

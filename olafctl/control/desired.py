@@ -37,7 +37,7 @@ MEMBER_NUMBERS = 1 << TUSER.field("member").bits
 """Only rounds distinguish members, and their clusters are smaller; others may have more members."""
 
 _NOWHERE = 0
-"""Of an address of the engine's own: no frame comes in from it."""
+"""Port of an address of the engine's own: no frame comes in from it."""
 
 
 def desired(testbed: Testbed, membership: Iterable[Cluster] | None = None) -> State:

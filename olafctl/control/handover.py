@@ -44,7 +44,7 @@ class Job:
 
 
 def renewed(actual: State, wanted: State) -> Mapping[str, Sequence[Range]]:
-    """By VNP4₁'s name, the indices that ``wanted`` gives to jobs that ``actual`` knows nothing of there."""
+    """Return, by VNP4₁'s name, the indices that ``wanted`` gives to jobs unknown to ``actual`` there."""
     found = {}
     for name, state in wanted.devices.items():
         if block_of(name) == VNP4_1:

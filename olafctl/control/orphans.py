@@ -1,4 +1,4 @@
-"""What is left of deployments whose state folder was deleted, wherever on this machine that was."""
+"""Remains of deployments whose state folder was deleted, wherever on this machine that was."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -125,7 +125,7 @@ class Plan:
 
     steps: tuple[Step, ...] = ()
     queues: Mapping[str, QueuePlan] = field(default_factory=dict)
-    """By the engine's name, each behind its parent's, those without changes included."""
+    """Each queue's changes by the engine's name, each behind its parent's, those without changes included."""
 
     @property
     def size(self) -> int:

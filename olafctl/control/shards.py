@@ -1,4 +1,4 @@
-"""Which shard has which cluster: balanced by members and values, with few moves."""
+"""The shard of each cluster: balanced by members and values, with few moves."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

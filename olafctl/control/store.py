@@ -46,7 +46,7 @@ _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 
 class Role(StrEnum):
-    """Which of a deployment's two testbeds a row holds."""
+    """The deployment's testbed that a row holds, of two."""
 
     WANTED = "wanted"
     RUNNING = "running"

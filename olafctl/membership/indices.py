@@ -5,7 +5,7 @@ from olafswitch.errors import BadInput, Problem
 
 
 class IndexRanges:
-    """Which indices of a queue are free.
+    """The free indices of a queue.
 
     A range is taken from the smallest free run that holds it, and merged with its free neighbours when it
     comes back, so that long runs stay whole as long as possible.

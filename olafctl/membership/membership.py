@@ -71,7 +71,7 @@ class Membership:
         """With their members."""
         self.members: dict[str, Member] = {}
         self.rows: dict[str, Row] = {}
-        """Of the other keys."""
+        """Rows of the other keys."""
         self.macs: Counter[str] = Counter()
         """The number of members by MAC address."""
         self.indices = IndexRanges(indices)
@@ -120,7 +120,7 @@ class Membership:
         of a cluster that does not exist."""
         clusters = dict(self.clusters)
         members: dict[str, dict[str, Member]] = {}
-        """By cluster, those of the clusters whose members change."""
+        """Members by cluster, of the clusters whose members change."""
 
         def of(cluster: str) -> dict[str, Member]:
             if cluster not in members:

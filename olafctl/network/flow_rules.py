@@ -21,7 +21,7 @@ class FlowRules:
         self._card = card
         self._own: set[str] = set()
         self.state = "by its hash"
-        """Which queue gets a frame, for people."""
+        """How the card chooses a queue for a frame, for people."""
 
     def give(self, queues: Mapping[str, int]) -> None:
         """UDP from each address comes to its queue, all else by the card's hash; and so does what the card or

@@ -35,7 +35,7 @@ class Pair:
     inner: str
     outer: str
     queues: int = 1
-    """Of each end, which flows are spread over."""
+    """Queues of each end, over which flows are spread."""
 
 
 def _mark(state: Path) -> str:

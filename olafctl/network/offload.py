@@ -34,7 +34,7 @@ def disable(interface: str) -> None:
 
 
 def _disable_features(control: socket.socket, interface: str, unwanted: tuple[str, ...]) -> None:
-    """Those that ``ethtool -k`` shows by these names."""
+    """Switch off the features that ``ethtool -k`` shows by these names."""
     wanted = struct.pack("IIQI", _ETHTOOL_GSSET_INFO, 0, 1 << _ETH_SS_FEATURES, 0)
     (count,) = struct.unpack_from("I", ask(control, interface, wanted), 16)
     head = struct.pack("III", _ETHTOOL_GSTRINGS, _ETH_SS_FEATURES, count)

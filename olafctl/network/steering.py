@@ -1,4 +1,4 @@
-"""Which processor receives what a deployment sends to its hosts, so that the engine's thread need not.
+"""The processor that receives what a deployment sends to its hosts, so that the engine's thread need not.
 
 By default the kernel lets the thread that sends into a veth do the receiving at its other end as well. One
 processor for all of a deployment's hosts keeps the order of frames.

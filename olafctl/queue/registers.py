@@ -21,7 +21,7 @@ MAP_VERSION = 3
 
 
 class Command(IntEnum):
-    """What is done with a range of indices."""
+    """A command for a range of indices."""
 
     SET = 1
     FBCAST = 2

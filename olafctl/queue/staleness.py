@@ -3,7 +3,7 @@
 import math
 
 BITS = 4
-"""Of a shift: an update weighs no less than 2^-15."""
+"""Width of a shift: an update weighs no less than 2^-15."""
 LENGTHS = 16
 """A staleness has 0 … 15 bits: half the range of versions and more is not behind but ahead."""
 GREATEST_BOUND = 65535

@@ -37,7 +37,7 @@ class FrontPort:
     """Folders that the port's own path needs and that were not there before, outermost first."""
     impair: Impairment | None = None
     queues: int = 1
-    """Of a veth: one for each of the engine's threads."""
+    """Queues of a veth: one for each of the engine's threads."""
 
     @property
     def files(self) -> Sequence[str]:

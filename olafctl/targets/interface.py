@@ -27,7 +27,7 @@ class Device:
     """``vnp4_1`` or ``vnp4_2``; of several engines ``ENGINE/vnp4_1``, see :func:`device_name`."""
     device_id: int
     address: str
-    """Of its P4Runtime server: unix:PATH or host:port."""
+    """Address of its P4Runtime server: unix:PATH or host:port."""
     p4info: Path
     config: Path
     """The device_config to push."""
@@ -128,7 +128,7 @@ class Shards(Protocol):
     """The threads of an engine, each with its part of the clusters."""
 
     def counted(self) -> Sequence[dict[str, Any]]:
-        """Of each ``counters`` of its queue, by name, and ``processor_seconds``."""
+        """Return each thread's ``counters`` of its queue, by name, and ``processor_seconds``."""
 
     def owners(self, indices: Sequence[int]) -> Sequence[int]:
         """Return the shards that have these indices."""

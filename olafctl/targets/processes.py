@@ -238,7 +238,7 @@ def _life(log: Path) -> Path:
 
 
 def _forget(state: Path) -> None:
-    """What is ended on purpose has not died. Its watchers write how it ended, but not after this."""
+    """Remove the notes of what was ended on purpose, once its watchers have written how it ended."""
     notes = list(state.glob(f"*{_LIFE}"))
     psutil.wait_procs(filter(None, map(_watcher, notes)), _TERMINATION_SECONDS)
     for life in notes:

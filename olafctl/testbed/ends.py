@@ -1,4 +1,4 @@
-"""What is at a front port's end on its machine: an interface, or files."""
+"""The end of a front port on its machine: an interface, or files."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which testbed an operator means: a path, or the name of one that is shipped."""
+"""The testbed that an operator means: a path, or the name of one that is shipped."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ class Machine:
 
     name: str
     address: str
-    """Of its agent: HOST:PORT."""
+    """Address of its agent: HOST:PORT."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class FrontPorts:
         self._names: dict[str, Place] = {}
         self._files: dict[str, tuple[Port, Place]] = {}
         self._interfaces: dict[tuple[str, str], tuple[Port, Place]] = {}
-        """By machine and name."""
+        """Interfaces by machine and name."""
         self._trunks: dict[int, int] = {}
         """The port of a link between engines → the line of that link."""
 

@@ -15,8 +15,8 @@ _FIRST_BRANCH = 1 << 15
 
 @dataclass(frozen=True)
 class Topology:
-    """Which engine is behind which, and which hosts are behind each port of an engine. One engine is a tree
-    of one."""
+    """The engines behind each other, and the hosts behind each port of an engine; one engine is a tree of
+    one."""
 
     testbed: Testbed
 

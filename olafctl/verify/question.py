@@ -25,7 +25,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Violation:
-    """By how much an outcome misses an objective, and where; ``excess`` None: starved."""
+    """How far an outcome misses an objective, and where; ``excess`` None: starved."""
 
     excess: Fraction | None
     clusters: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What is verified: clusters, engine and transmission control, in integer nanoseconds (OLAF §5, §12.2)."""
+"""The system to verify: clusters, engine and transmission control, in integer nanoseconds (OLAF §5, §12.2)."""
 
 import math
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ class System:
 
     @property
     def load(self) -> float:
-        """What is generated as a share of what the output can send; 1 keeps it just busy."""
+        """The updates generated as a share of what the output can send; 1 keeps it just busy."""
         return sum(cluster.workers * self.service / cluster.period for cluster in self.clusters)
 
     @property

@@ -194,8 +194,8 @@ _HALVINGS = 4
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is varied: its name, the unit it is shown in and that unit's size, the first values tried, and how
-    a value changes a system."""
+    """A value that is varied: its name, the unit it is shown in and that unit's size, the first values tried,
+    and how a value changes a system."""
 
     name: str
     unit: str

@@ -10,7 +10,7 @@ MAC_BYTES = 16
 
 
 def mac(message: bytes, key: str, ip: IPv4Address, udp_port: int) -> bytes:
-    """Of all of a message before its MAC, under ``key`` (hexadecimal), zero without a key; the member that
+    """Authenticate a message up to its MAC under ``key`` (hexadecimal); zero without a key. The member that
     sends or gets it is at that address."""
     if not key:
         return bytes(MAC_BYTES)

@@ -25,7 +25,7 @@ SLOTS = Bounds(1, 1023, 8, "updates the queue holds (Q_max)")
 BEATS = Bounds(2, 142, 24, "64-byte beats a slot holds: 24 for 1536 bytes, 142 for 9036-byte jumbo frames")
 MEMBERS = Bounds(1, 64, 32, "members of a cluster that an iSwitch sum tells apart")
 WINDOW = 16
-"""Of each member the numbers before the newest of which an index knows whether it took them."""
+"""Numbers before a member's newest of which an index knows whether it took them."""
 THRESHOLD_MOST = 65535
 """H: a header counts no further."""
 ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-byte updates without a gap")
@@ -34,7 +34,7 @@ ADDER_LATENCY = Bounds(3, 6, 4, "cycles through a binary32 adder; 4 merges 256-b
 STANDARD_MTU = 1500
 """Bytes of an IP packet where no other MTU is set; slots of up to 24 beats are for these."""
 JUMBO_MTU = 9022
-"""Of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
+"""MTU of Ethernet frames of 9036 bytes (OLAF §12.1), which longer slots are for."""
 
 
 MOST_PACKET_BYTES = 65535
@@ -90,7 +90,7 @@ class Geometry:
 
     @property
     def verilog(self) -> dict[str, int]:
-        """By the names of the parameters of ``hdl/olaf_queue.v``."""
+        """Return the values by the names of the parameters of ``hdl/olaf_queue.v``."""
         return {name.upper(): getattr(self, name) for name in BOUNDS}
 
 

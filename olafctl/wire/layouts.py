@@ -89,7 +89,7 @@ class Refusal(IntEnum):
     """Why VNP4₁ drops a frame: the key of its table ``refusals``."""
 
     EPOCH = 1
-    """Of another job than its worker's."""
+    """It is of another job than its worker's."""
     SEGMENT = 2
     """Beyond its worker's model."""
     PORT = 3
@@ -99,7 +99,7 @@ class Refusal(IntEnum):
     LENGTH = 5
     """IPv4 and UDP disagree on it."""
     CHECKSUM = 6
-    """Of the IPv4 header, wrong."""
+    """The IPv4 header's checksum is wrong."""
     TTL = 7
     """Used up."""
     TAG = 8

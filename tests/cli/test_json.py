@@ -1,4 +1,4 @@
-"""Which commands print JSON is documented."""
+"""The documents name the commands that print JSON."""
 
 import click
 

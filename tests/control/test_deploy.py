@@ -46,7 +46,7 @@ def pids(store: Store) -> list[int]:
 def test_a_testbed_runs_as_it_says_and_leaves_nothing(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And as a dry run foretold. Its processes log as the command that started them."""
+    """The deploy does as a dry run foretold. Its processes log as the command that started them."""
     monkeypatch.setenv("OLAF_LOG_LEVEL", "debug")
     monkeypatch.setenv("OLAF_LOG_FORMAT", "json")
     laptop = bed(tmp_path / "bed.yaml")

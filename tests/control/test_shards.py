@@ -1,4 +1,4 @@
-"""Which shard has which cluster."""
+"""The shard of each cluster."""
 
 from ipaddress import IPv4Address
 

@@ -117,7 +117,7 @@ class Live:
 
     @property
     def slots(self) -> int:
-        """Of the only queue. Skips the test where shards have a part each."""
+        """Slots of the only queue. Skips the test where shards have a part each."""
         if self.testbed.shards > 1:
             pytest.skip("is about the slots of one queue, and the engine has shards")
         return self.testbed.root.slots

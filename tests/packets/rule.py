@@ -1,4 +1,4 @@
-"""Which address is valid at which port: the rule that docs/threats.md shows, as the tests ask for it.
+"""The ports at which each address is valid: the rule that docs/threats.md shows, as the tests ask for it.
 
 It knows nothing of tables and entries. The tests make their probes from it: of frames on every target, and of
 control messages.

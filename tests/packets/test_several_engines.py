@@ -132,7 +132,7 @@ def test_an_ack_reaches_exactly_the_members_wherever_they_are(tree: Live) -> Non
 
 
 def test_an_ack_carries_the_tightest_queues_status(tree: Live) -> None:
-    """Of several engines' queues the one with the fewest slots for each active cluster counts."""
+    """The queue with the fewest slots for each active cluster counts."""
     topology = Topology(tree.testbed)
     found = group(tree)
     slots = {each.name: each.slots // tree.testbed.shards_of(each) for each in tree.testbed.engines}

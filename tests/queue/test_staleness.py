@@ -62,7 +62,7 @@ def ruled(new_queue: NewQueue, bound: int = 65535, shifts: int = 0) -> QueueMode
 
 @pytest.mark.parametrize("shift", range(16))
 def test_lanes_are_divided_exactly_or_vanish(new_queue: NewQueue, shift: int) -> None:
-    """By 2^shift where that is a normal number; what is not becomes zero of its sign."""
+    """Division is by 2^shift where that is a normal number; what is not becomes zero of its sign."""
     queue = ruled(new_queue, shifts=shift << 4)
     values = np.array(WORDS, "<u4").view("<f4")
     with np.errstate(all="ignore"):

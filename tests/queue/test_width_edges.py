@@ -16,7 +16,7 @@ from .test_rules import LIMIT, gradients, olaf
 
 INDEX = 5
 SMALL, LARGE = GEOMETRIES[1], GEOMETRIES[3]
-"""Of 9 indices and 32 members, of 1,024 and 64."""
+"""Geometries of 9 indices and 32 members, and of 1,024 and 64."""
 SETTLED = (*DISPOSITIONS, "appended", "merged")
 
 

@@ -26,9 +26,9 @@ class Changes:
     make: tuple[Stack, ...]
     remove: tuple[str, ...]
     adapt: tuple[Stack, ...]
-    """Those that only learn other routes and neighbours."""
+    """Hosts that only learn other routes and neighbours."""
     plug: tuple[Stack, ...] = ()
-    """Those whose interface is made again, in the namespace that they have: what runs in it stays."""
+    """Hosts whose interface is made again, in the namespace that they have: what runs in it stays."""
 
     def lines(self) -> Sequence[str]:
         """Return one line each, as of a diff; a host that is made again is one that changes."""

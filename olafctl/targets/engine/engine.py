@@ -19,7 +19,7 @@ from olafswitch.engine.engine import Signatures, load_native
 
 @dataclass(frozen=True)
 class Losses(engine.Losses):
-    """And those too short for the shim, and those for a shard that does not keep up."""
+    """Adds frames too short for the shim, and frames dropped because a shard fell behind."""
 
     no_shim: int
     between_shards: int
@@ -101,7 +101,7 @@ class PipelineEngine(engine.Engine):
             return int(self._pipeline.olaf_engine_shard_of(self._handle, index))
 
     def shards(self) -> list[dict[str, Any]]:
-        """Of each shard the queue's counters, all at one instant, and its thread's processor time."""
+        """Return each shard's counters, all at one instant, and its thread's processor time."""
         self.write_register(BY_NAME["snapshot"].offset, 1)
         counters = [register for register in REGISTERS if register.access is Access.COUNTER]
         offsets = (ctypes.c_uint32 * len(counters))(*(register.offset for register in counters))

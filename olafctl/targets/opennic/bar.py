@@ -14,7 +14,7 @@ from olafswitch.errors import OlafError, Problem
 from olafswitch.ports import unix
 
 BYTES = 4 << 20
-"""Of BAR2 once a bitstream with OpenNIC's shell is loaded."""
+"""Size of BAR2 once a bitstream with OpenNIC's shell is loaded."""
 ALL_ONES = 0xFFFFFFFF
 """What a read gives that nothing answers."""
 _COMMAND = 4

@@ -57,7 +57,7 @@ class Health:
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """What is wrong now."""
+        """The present problems."""
         if self._lost is not None:
             return [self._lost]
         return [problem for link in self._links if (problem := link.problem())]

@@ -44,7 +44,7 @@ class HostFunction:
 
     @classmethod
     def simulated(cls, path: Path) -> "HostFunction":
-        """Of the card that a simulation holds. Raises OlafError when it does not answer."""
+        """Connect to the card that a simulation holds. Raises OlafError when it does not answer."""
         try:
             return cls(unix.connect(path, socket.SOCK_SEQPACKET), str(path))
         except OSError as error:

@@ -35,7 +35,7 @@ WINDOWS = (
     Window("vnp4_2", 0x80000, 0x80000, "axis_aclk", "VNP4₂: its tables and counters, which the agent writes"),
 )
 ADDRESS_BITS = 12
-"""Of the box's own registers."""
+"""Width of the addresses of the box's own registers."""
 
 HOST_ETHER_TYPE = 0x88B5
 """IEEE 802's first EtherType for local experiments: a frame between host and box has an Ethernet header with

@@ -35,7 +35,7 @@ class BoxReplication:
 
     @property
     def members(self) -> Mapping[int, Member]:
-        """By replica instance."""
+        """The members by replica instance."""
         return self._members
 
     def reset(self) -> None:

@@ -1,4 +1,4 @@
-"""What is drawn: the engines as a tree from the root down, and the hosts behind each front port."""
+"""The drawing's content: the engines as a tree from the root down, and the hosts behind each front port."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def _fills(bits: float, rate: int | None) -> bool:
 
 
 Counts = Mapping[int, Mapping[str, int]]
-"""By port: counters by name."""
+"""Counters by name, for each port."""
 
 
 def rates(before: Counts, after: Counts, seconds: float) -> Mapping[int, Rates]:

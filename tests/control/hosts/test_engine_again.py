@@ -37,7 +37,7 @@ class Training:
         worker.settimeout(1.0)
 
     def version(self) -> int:
-        """Of the weights that answer an update; what is lost is sent again."""
+        """Return the version of the weights that answer an update; what is lost is sent again."""
         for _ in range(int(SOON)):
             self._sent += 1
             fields = {"version": 1, "frame_type": FrameType.UPDATE, "count": 1, "seq": self._sent}
