@@ -1,4 +1,4 @@
-"""The system to verify: clusters, engine and transmission control, in integer nanoseconds (OLAF §5, §12.2)."""
+"""The system to verify: clusters, engine, transmission control, in integer nanoseconds (OLAF §5, §12.2)."""
 
 import math
 from collections.abc import Iterator
