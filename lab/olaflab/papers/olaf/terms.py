@@ -41,7 +41,7 @@ class Case(NamedTuple):
         return f"{self.learners} learners, {self.output:.0%} output"
 
 
-CASES = (Case(8, 0.25), Case(8, 0.5), Case(2, 0.25))
+CASES = (Case(8, 0.25), Case(8, 0.5), Case(2, 0.25), Case(8, 1.0))
 SYSTEMS = (
     System("FIFO", Mode.FIFO, Asynchronous, control=False),
     System("FIFO, workers add up", Mode.FIFO, Asynchronous, control=False, adding=True),
@@ -218,8 +218,9 @@ def _end(table: Any) -> Any:
 
 
 def draw(points: Points, drawing: Drawing) -> None:
-    """Draw the curves, a panel for each case: means and 95 % intervals."""
-    found, seconds = curves(points), points["settings"]["seconds"]
+    """Draw the curves, a panel for each case of a bottleneck: means and 95 % intervals."""
+    found = {case: by_name for case, by_name in curves(points).items() if case.output < 1}
+    seconds = points["settings"]["seconds"]
     panels = drawing.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (case, by_name) in zip(panels, found.items(), strict=True):
         for name, table in by_name.items():
