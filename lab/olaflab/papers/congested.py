@@ -57,7 +57,7 @@ _BOUND = 4
 
 @dataclass(frozen=True)
 class System:
-    """What may happen to gradients that wait."""
+    """A queue and a server's policy for gradients that wait."""
 
     name: str
     mode: Mode
@@ -70,7 +70,7 @@ class System:
     """Whether a worker adds up its gradients and sends their sum at its share of the output."""
 
     def make(self, setting: "Setting") -> PolicyMaker:
-        """The server's policy for this training."""
+        """Return the server's policy for this training."""
         rate, learners = RATE * setting.step, setting.learners
         if self.policy is Asynchronous:
             return partial(Asynchronous, rate=rate)
@@ -123,7 +123,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Run:
-    """What one training gave."""
+    """The outcome of one training."""
 
     returns: list[float]
     """By part of the time: the mean of the episodes that ended in it, of the part before where none did."""
@@ -171,7 +171,7 @@ class Pacing(TransmissionControl):
         self._interval, self._next = interval, first
 
     def draw(self, now: float) -> bool:
-        """Whether the time has come."""
+        """Return whether the next update is due."""
         if now < self._next:
             return False
         self._next = max(self._next + self._interval, now)
@@ -246,7 +246,7 @@ class _Training:
         self._random = np.random.default_rng((seed, 1))
         first = Network(3, HIDDEN).begin(self._random).astype(np.float32)
         self._weights = [first.copy() for _ in cluster.workers]
-        """Those that each member has."""
+        """The weights that each member has."""
         self._ends = [
             olaf.Worker(where, VALUES, segments=cluster.segments, epoch=cluster.epoch, seed=number,
                         control=system.control, port=self._network.port(address(worker)))
@@ -265,7 +265,7 @@ class _Training:
         self._admitted, self._since, self._held = setting.learners, 0.0, 0.0
 
     def run(self) -> None:
-        """Until the time is over and what is on its way has arrived."""
+        """Run until the time is over and frames on their way have arrived."""
         number = self._setting.learners
         self._network.run(10.0, lambda: all(end.begun for end in self._ends))
         self._ledger = Ledger(PRICE, number, self._network.time + COLD)
@@ -344,7 +344,7 @@ class _Training:
             self._network.at(due, self._learners.tick)
 
     def result(self, lost: int) -> Run:
-        """Result of the training that is over."""
+        """Return the result of the training that is over."""
         now = self._network.time
         self._account(self._admitted)
         self._learners.close()

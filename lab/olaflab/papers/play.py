@@ -27,20 +27,20 @@ class Agent(torch.nn.Module):  # type: ignore[misc]  # torch may not be installe
         self.features, self.actor, self.critic, self.deviation = features, actor, critic, deviation
 
     def policy(self, observations: Any) -> Any:
-        """The distribution of actions."""
+        """Return the distribution of actions."""
         return self._distribution(self.features(observations))
 
     def both(self, observations: Any) -> tuple[Any, Any]:
-        """The distribution of actions, and expected returns (n,)."""
+        """Return the distribution of actions, and expected returns (n,)."""
         features = self.features(observations)
         return self._distribution(features), self.critic(features)[..., 0]
 
     def log_prob(self, rows: "Rows") -> Any:
-        """Log-probabilities of the rows' actions, (n,)."""
+        """Return log-probabilities of the rows' actions, (n,)."""
         return self.policy(rows.observations).log_prob(rows.actions)
 
     def values(self, observations: Any) -> Any:
-        """Expected returns, (n,)."""
+        """Return expected returns, (n,)."""
         return self.critic(self.features(observations))[..., 0]
 
     def _distribution(self, features: Any) -> Any:
@@ -57,18 +57,18 @@ class Games(Protocol):
     """A tensor whose first axis is the environment."""
 
     def agent(self) -> Agent:
-        """A new one for them."""
+        """Make a new agent for these environments."""
 
     def step(self, actions: Any) -> tuple[Any, Any, list[float]]:
-        """What each gained, which begin again, and the returns of those that ended."""
+        """Play a step; return rewards, which environments begin again, and returns of ended episodes."""
 
     def close(self) -> None:
-        """End them."""
+        """End the environments."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What was played; tensors whose first axis is the row."""
+    """Played rows; tensors whose first axis is the row."""
 
     observations: Any
     actions: Any
@@ -78,25 +78,25 @@ class Rows:
     returns: Any
 
     def part(self, rows: Any) -> "Rows":
-        """Those of these numbers."""
+        """Return the rows with these numbers."""
         return Rows(*(column[rows] for column in vars(self).values()))
 
     @staticmethod
     def joined(parts: "Sequence[Rows]") -> "Rows":
-        """One after the other."""
+        """Join parts one after the other."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return Rows(*(torch.cat(column) for column in columns))
 
 
 def games(environment: str, number: int, seed: int) -> Games:
-    """So many of this one. Raises ImportError where ``ale-py`` is missing for a game."""
+    """Make ``number`` copies of an environment. Raises ImportError where ``ale-py`` is missing for a game."""
     if environment in GAMES:
         return _Screened(environment, number, seed)
     return _Controlled(environment, number, seed)
 
 
 def play(games: Games, agent: Agent, steps: int) -> tuple[Rows, list[float]]:
-    """So many steps of each environment, and the returns of the episodes that ended."""
+    """Play ``steps`` steps in each environment; return the rows and the finished episodes' returns."""
     columns: list[list[Any]] = []
     ended: list[float] = []
     for _ in range(steps):
@@ -116,7 +116,7 @@ def play(games: Games, agent: Agent, steps: int) -> tuple[Rows, list[float]]:
 
 
 def weights_of(agent: Agent) -> Vector:
-    """As one vector."""
+    """Return an agent's weights as one vector."""
     return flat.read(list(agent.parameters()))
 
 
@@ -152,7 +152,7 @@ class _Controlled:
         self._environments.close()
 
     def _seen(self, observations: Any) -> Any:
-        """Normalised by what all have seen so far."""
+        """Normalise observations by the mean and variance of all so far."""
         count, total = len(observations), self._count + len(observations)
         away = observations.mean(0) - self._mean
         self._square = (

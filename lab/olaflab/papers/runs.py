@@ -1,4 +1,4 @@
-"""Runs kept in files: a figure that was interrupted continues, and the next one takes what it can use."""
+"""Finished runs in files: an interrupted figure continues, and the next one takes what it can use."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Trained(Protocol):
 
     @property
     def rewards(self) -> list[float]:
-        """By update."""
+        """Mean reward by update."""
 
     @property
     def seconds(self) -> list[float]:
-        """When each update was ready, in virtual time."""
+        """Virtual time at which each update was ready."""
 
 
 class Runs(Generic[Kind]):
@@ -42,7 +42,7 @@ class Runs(Generic[Kind]):
             raise OlafError(Problem(f"cannot be made: {error.strerror}", str(self._folder))) from error
 
     def of(self, curve: str, seed: int, settings: dict[str, Any], make: Callable[[], Kind]) -> Kind:
-        """The run of a curve with this seed: the one kept, if it was made with the same settings."""
+        """Return the run of a curve with this seed; a stored one, if it was made with the same settings."""
         path = self._folder / f"{curve}-{seed}.json"
         kept = self._kept(path, settings)
         if kept is not None:
@@ -56,7 +56,7 @@ class Runs(Generic[Kind]):
         return run
 
     def _kept(self, path: Path, settings: dict[str, Any]) -> Kind | None:
-        """None when there is none, it was cut off, or made otherwise."""
+        """Read a finished run; None where it is missing, cut off, or made with other settings."""
         try:
             found = json.loads(path.read_text())
             same = found["settings"] == json.loads(json.dumps(settings))
@@ -66,16 +66,16 @@ class Runs(Generic[Kind]):
 
 
 def rewards(runs: Sequence[Trained]) -> NDArray[np.float64]:
-    """(seeds, updates)"""
+    """Return (seeds, updates) rewards."""
     return np.array([run.rewards for run in runs])
 
 
 def final(runs: Sequence[Trained]) -> NDArray[np.float64]:
-    """(seeds,) the mean reward of the last tenth of the updates."""
+    """Return (seeds,) the mean reward of the last tenth of the updates."""
     table = rewards(runs)
     return np.asarray(table[:, -max(1, table.shape[1] // 10) :].mean(axis=1))
 
 
 def mean_reward(runs: Sequence[Trained]) -> NDArray[np.float64]:
-    """(seeds,) the mean reward over the whole training: what fast learning raises."""
+    """Return (seeds,) the mean reward over the whole training, which fast learning raises."""
     return np.asarray(rewards(runs).mean(axis=1))

@@ -29,7 +29,7 @@ class Screens:
         self._lives, self._scores = info["lives"].copy(), np.zeros(number)
 
     def step(self, actions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_], list[float]]:
-        """The sign of what each gained, which lost a life or ended, and the scores of games that ended."""
+        """Return the sign of each reward, which games lost a life or ended, and the scores of ended games."""
         seen, reward, over, cut, info = self._games.step(actions)
         lost = info["lives"] < self._lives
         ended = (over & ~lost) | cut
@@ -40,5 +40,5 @@ class Screens:
         return np.sign(reward), over | cut, scores
 
     def close(self) -> None:
-        """End them."""
+        """End the games."""
         self._games.close()

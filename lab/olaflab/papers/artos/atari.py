@@ -27,7 +27,7 @@ class Atari:
 
 
 def measure(game: str, repeats: int) -> Atari:
-    """With the network and the preprocessing that the paper has from CleanRL. Raises ImportError."""
+    """Measure the network and the preprocessing that the paper has from CleanRL. Raises ImportError."""
     import torch
     from ale_py.vector_env import AtariVectorEnv
 

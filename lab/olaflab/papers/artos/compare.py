@@ -92,7 +92,7 @@ class _Order:
         self.events.append("learn")
 
     def publish(self) -> None:
-        """What is played from now on has the next version."""
+        """Publish nothing; the next version counts from now on."""
 
     def score(self) -> float:
         return float("nan")

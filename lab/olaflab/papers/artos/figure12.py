@@ -62,7 +62,7 @@ class Curve:
 
 
 def train(effort: Effort) -> Summary:
-    """Both ways, seed by seed; finished trainings are kept. Raises ImportError, OlafError."""
+    """Train both ways, seed by seed; finished trainings are stored. Raises ImportError, OlafError."""
     runs = Runs(Curve, effort.folder / "artos", effort.progress)
     seeds = effort.number(5)
     updates = UPDATES if effort.length is None else max(1, round(UPDATES * effort.length))

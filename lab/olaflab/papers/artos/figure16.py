@@ -37,13 +37,13 @@ class Parts:
 
     @property
     def whole(self) -> float:
-        """All of it."""
+        """Seconds of the whole update."""
         return self.start + self.play + self.transfer + self.learn
 
 
 @dataclass(frozen=True)
 class Update:
-    """One of both."""
+    """One update of both systems."""
 
     actors: int
     ray: Parts
@@ -51,7 +51,7 @@ class Update:
 
 
 def updates(costs: Costs, noise: float = NOISE, seed: int = 1) -> list[Update]:
-    """All 40; ``noise`` is the deviation of ARTOS' iterations."""
+    """Model all 40 updates; ``noise`` is the deviation of ARTOS' iterations."""
     found: list[Update] = []
     have = SCHEDULE.blocks(Seen(0, 0))
     for number, step in enumerate(artos(costs, SCHEDULE, UPDATES, noise, seed).steps):
@@ -78,7 +78,7 @@ class StepUp:
 
 
 def measured(repeats: int, turn: float = 0.05) -> StepUp:
-    """Both in turn, ``repeats`` times; an actor computes ``turn`` seconds, and is forked with all imports."""
+    """Measure both in turn, ``repeats`` times; a forked actor computes ``turn`` seconds."""
     core = max(os.sched_getaffinity(0))
     found: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(repeats):

@@ -29,7 +29,7 @@ _LINES = {
 
 
 def figures() -> Iterator[Figure]:
-    """All of them."""
+    """Return all of ARTOS' figures."""
     yield measured("model", "Tables 5 and 6, figures 4, 6, 14 and 15 in the cost model",
                    lambda effort: tables.lines(), _LINES, cost=Cost.MODEL)  # fmt: skip
     yield measured("readings", "What is held, by how the rule to wake actors is read",

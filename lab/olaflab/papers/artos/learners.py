@@ -14,21 +14,21 @@ Rows = Mapping[str, Any]
 
 
 class Learner(Protocol):
-    """What actors play with and triggers call."""
+    """A learner whose policy actors play and which triggers call."""
 
     weights: Array
 
     def act(self, weights: Array, seen: Array, random: np.random.Generator) -> tuple[int, float, float]:
-        """An action, its log-probability, and the value of what is seen."""
+        """Return an action, its log-probability, and the observation's value."""
 
     def advantages(self, rows: Rows) -> Array:
-        """(steps,) Of one actor's consecutive steps, from rewards, values and ends alone."""
+        """Return (steps,) advantages of an actor's consecutive steps, from rewards, values and ends."""
 
     def learn(self, batches: Sequence[Rows], known: Sequence[Array | None]) -> None:
-        """From actors' blocks; ``known`` are advantages that were computed before."""
+        """Learn from actors' blocks; ``known`` are advantages that were computed before."""
 
     def replay(self, ring: Ring) -> bool:
-        """From rows drawn of all that are there; False before there are enough."""
+        """Learn from rows that are drawn of all; return False before there are enough."""
 
 
 class PolicyGradient:
@@ -152,7 +152,7 @@ class _Adam:
         self._first, self._second = np.zeros(size), np.zeros(size)
 
     def __call__(self, weights: Array, gradient: Array) -> Array:
-        """The weights after a step."""
+        """Return the weights after a step."""
         self._number += 1
         self._first += 0.1 * (gradient - self._first)
         self._second += 0.001 * (gradient**2 - self._second)

@@ -35,7 +35,7 @@ class Costs:
     """How many times as long as Ray's a transfer of ARTOS takes."""
 
     def ray(self, blocks: int) -> float:
-        """An iteration."""
+        """Return the seconds of an iteration in Ray."""
         return self.play + blocks * (self.transfer + self.learn)
 
     @property
@@ -44,11 +44,11 @@ class Costs:
         return self.learn / self.epochs * (1 - 1 / self.parts)
 
     def artos(self, blocks: int) -> float:
-        """An iteration whose actors are there."""
+        """Return the seconds of an iteration in ARTOS whose actors are there."""
         return self.play + blocks * (self.transfer * self.slower + self.learn - self.overlapped)
 
     def gpu(self, blocks: int) -> float:
-        """For which ARTOS holds it: from the first mini-batch's arrival on."""
+        """Return the seconds for which ARTOS holds the GPU: from the first mini-batch's arrival on."""
         return blocks * ((1 - 1 / self.parts) * self.transfer * self.slower + self.learn)
 
 
@@ -59,12 +59,12 @@ class Step:
     waited: float
     """Seconds, for actors to be restored."""
     factor: float
-    """By which its times are longer than their mean."""
+    """Slow-down of this update relative to the mean."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training took."""
+    """Time and resources of a training."""
 
     seconds: float
     cpu: float
@@ -79,7 +79,7 @@ class Outcome:
 
 
 def ray(costs: Costs, schedule: Schedule, updates: int) -> Outcome:
-    """All is held from beginning to end; an iteration after a step up waits for the new actors."""
+    """Model Ray: it holds all resources throughout; after a step up an iteration waits for new actors."""
     now = cpu = 0.0
     have = schedule.blocks(Seen(0, 0))
     for update in range(updates):

@@ -68,7 +68,7 @@ class Pair:
         self._head, self._worker = head, worker
 
     def carry(self, way: str, blocks: int, learn: float | None) -> float:
-        """As :attr:`Carried.seconds`; ``learn`` are seconds a block of learning beside."""
+        """Return :attr:`Carried.seconds`; ``learn`` are the seconds of concurrent learning a block."""
         ask = ("carry", way, blocks, learn)
         if way == ways.STORE:
             begin = self._sent(way, blocks)
@@ -80,7 +80,7 @@ class Pair:
         return float(end - (begin or known))
 
     def stage(self, pre: float, learn: float, actors: int) -> staged.Events:
-        """Both stages of so many actors' blocks, in seconds from when sending began."""
+        """Carry both stages of ``actors`` blocks; times count from when sending began."""
         self._head.send(("stage", actors, pre, learn))
         begin = self._sent(ways.OLAF, actors)
         found: staged.Events = _got(self._head)
@@ -92,7 +92,7 @@ class Pair:
 
 
 def transfers(turns: int, blocks: tuple[int, ...], log: Callable[[str], None]) -> Iterator[Carried]:
-    """All ways in turn, ``turns`` times, so that all meet the same machine. Raises OlafError."""
+    """Measure all ways in turn, ``turns`` times, on the same machine. Raises OlafError."""
     with_ray = importlib.util.find_spec("ray") is not None
     if not with_ray:
         log("without Ray, which is not installed: pip install './lab[ray]'")
@@ -122,7 +122,7 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 def stages(turns: int, log: Callable[[str], None], actors: int = 4) -> Iterator[Staged]:
-    """For T_pre/T_rest of ``SHARES``: all in turn, with a transfer alone in each turn. Raises OlafError."""
+    """Measure T_pre/T_rest of ``SHARES`` in turn, with a transfer alone in each turn. Raises OlafError."""
     alone: list[staged.Events] = []
     found: dict[float, list[staged.Events]] = {share: [] for share in SHARES}
     rest, learn = actors * ways.BYTES / RATE, actors * Costs().learn
@@ -187,7 +187,7 @@ def _got(pipe: Connection) -> Any:
 
 
 def _run(target: Callable[..., None], pipe: Connection, machine: Machine, *arguments: object) -> None:
-    """In a child: everything on the machine; it reports failures to the parent."""
+    """Run ``target`` in a child on the machine, and report failures to the parent."""
     try:
         within(machine.namespace, partial(target, pipe, *arguments))
     except Exception as error:
@@ -210,7 +210,7 @@ def _head(pipe: Connection, head: Machine, kept: Machine | None, ray: Path | Non
 
 
 def _carried(ends: ways.Receivers, way: str, blocks: int, learn: float | None) -> tuple[float, float]:
-    """When sending began, as far as the way knows, and when all were there or learnt from."""
+    """Return when sending began, as far as the way knows, and when all were there or learnt from."""
     learner = None if learn is None else ways.Learner(blocks, learn)
     begin = 0.0
     for known in ends.receive(way, blocks, each=learner is not None):

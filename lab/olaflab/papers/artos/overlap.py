@@ -14,22 +14,22 @@ _AHEAD = 2
 
 
 class Algorithm(Protocol):
-    """What plays and learns."""
+    """An algorithm that plays and learns."""
 
     def weights(self) -> Any:
-        """Those that were published last; they stay as they are."""
+        """Return the weights that were published last; they stay as they are."""
 
     def play(self, weights: Any, version: int) -> None:
-        """A block of every actor with these, which have this version."""
+        """Play a block of every actor with these weights of this version."""
 
     def learn(self) -> None:
-        """The updates of a round, from what was played until now. Nothing of it is published."""
+        """Make a round's updates from the oldest blocks, without publishing them."""
 
     def publish(self) -> None:
-        """What was learnt."""
+        """Publish the learnt weights."""
 
     def score(self) -> float:
-        """The mean return of the last quarter of what was played."""
+        """Return the mean return of the last quarter of episodes."""
 
 
 @dataclass(frozen=True)
@@ -90,5 +90,5 @@ def run(
 
 
 def bound(play: float, learn: float) -> float:
-    """What side by side can save at most: 1 - max/sum, never more than a half."""
+    """Return the most that overlapping can save: 1 - max/sum, never more than a half."""
     return 1 - max(play, learn) / (play + learn)

@@ -78,7 +78,7 @@ class Blocks:
         ray.get(self._actor.put.remote(1))
 
     def all(self, count: int) -> Iterator[float]:
-        """Get them all at once; when the actor began to put them."""
+        """Get all blocks at once; yield when the actor began to put them."""
         import ray
 
         begin, references = ray.get(self._actor.put.remote(count))
@@ -86,7 +86,7 @@ class Blocks:
             yield float(begin)
 
     def each(self, count: int) -> Iterator[float]:
-        """Get each as soon as it is here; when the actor began to put them."""
+        """Get each block as soon as it is here; yield when the actor began to put them."""
         import ray
 
         begin, waiting = ray.get(self._actor.put.remote(count))

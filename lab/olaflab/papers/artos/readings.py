@@ -74,7 +74,7 @@ class Line:
 
 
 def lines(costs: Costs, noise: float, seeds: int) -> list[Line]:
-    """All readings."""
+    """Evaluate all readings."""
     return [_line(reading, costs, noise, seeds) for reading in READINGS]
 
 

@@ -25,7 +25,7 @@ class Events:
     learnt: float
 
     def since(self, begin: float) -> "Events":
-        """The same, counted from another time."""
+        """Count the times from ``begin``."""
         return Events(self.begun - begin, self.there - begin, self.learnt - begin)
 
 

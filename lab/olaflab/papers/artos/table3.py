@@ -113,7 +113,7 @@ TRAININGS: Mapping[str, Training] = {
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to, over seeds."""
+    """The outcome of a training, over seeds."""
 
     name: str
     rows: tuple[str, ...]
@@ -188,7 +188,7 @@ class Run:
             self.network.at(self.network.time + BLOCK * STEP, partial(self._turn, actor))
 
     def _next(self, actor: int) -> None:
-        """Without a trigger that invokes actors, they play on."""
+        """Let an actor play on, where no trigger invokes actors."""
         if not self._invoked:
             self.network.at(self.network.time + BLOCK * STEP, partial(self._turn, actor))
 
@@ -274,7 +274,7 @@ def train(name: str, updates: int, seed: int = 1) -> tuple[float, float]:
 
 
 def trainings(seeds: int) -> Iterator[Trained]:
-    """All of them, each with ``seeds`` seeds, from 1 on."""
+    """Make all trainings, each with ``seeds`` seeds, from 1 on."""
     for name, each in TRAININGS.items():
         found = np.array([train(name, each.updates, seed) for seed in range(1, seeds + 1)])
         yield Trained(name, each.uses, each.updates, estimate(found[:, 0]), estimate(found[:, 1]))

@@ -31,7 +31,7 @@ class Line:
 
 
 def lines(costs: Costs = T6, noise: float = NOISE) -> Iterator[Line]:
-    """Results of the cost model; ``noise`` is the deviation of an iteration's time."""
+    """Yield results of the cost model; ``noise`` is the deviation of an iteration's time."""
     yield from _shares(costs)
     yield from _prewarming(costs, noise)
     yield from _elastic(costs, noise)

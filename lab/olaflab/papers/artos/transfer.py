@@ -47,7 +47,7 @@ reads rows in place or gathers them. ZeroMQ over ipc: ``send_pyobj`` and ``recv_
 
 
 def measure(repeats: int) -> Iterator[Moved]:
-    """All ways in turn, so that all meet the same machine."""
+    """Measure all ways in turn, on the same machine."""
     with tempfile.TemporaryDirectory() as folder:
         name, address = f"transfer-{os.getpid()}", f"ipc://{Path(folder) / 'block'}"
         ring, spare = (

@@ -15,7 +15,7 @@ _SUMS, _REPEATS = 10, 5
 
 
 def figures() -> Iterator[Figure]:
-    """All of them."""
+    """Return all of iSwitch's figures."""
     yield Figure("hosts", "What our hosts' software costs", _hosts, _hosts_section, cost=Cost.MACHINE)
     yield Figure("wire", "Server, ring and engine between our hosts", _wire, _wire_section, cost=Cost.MACHINE)
     yield Figure(

@@ -1,4 +1,4 @@
-"""What our own hosts' software takes: the SDK's workers, measured on this machine and kept with its name."""
+"""The costs of our own hosts' software: the SDK's workers, measured on this machine, with its name."""
 
 import platform
 from collections.abc import Callable

@@ -56,7 +56,7 @@ WAYS = (
 
 
 def measure(costs: Costs, seeds: int, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Every way's trainings, by learner. One seed of all comes before the next. Raises OlafError."""
+    """Train in every way, by learner; one seed of all comes before the next. Raises OlafError."""
     _quieten()
     kept = Runs(Learnt, folder / "iswitch", progress)
     counts = {(name, way.name): _counts(name, way, costs, progress) for name in TASKS for way in WAYS}

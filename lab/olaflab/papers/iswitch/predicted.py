@@ -31,7 +31,7 @@ class Period:
 
 
 def job(approach: Approach, workload: Workload, costs: Costs, workers: int, network: Network) -> Job:
-    """One workload's; synchronous one iteration without jitter."""
+    """Describe one workload's job; a synchronous one is one iteration without jitter."""
     asynchronous = approach in ASYNCHRONOUS
     made = Job(
         approach,
@@ -60,7 +60,7 @@ def period(
     workers: int = WORKERS,
     network: Network = NETWORK,
 ) -> Period:
-    """In the event-level model."""
+    """Predict an iteration's time in the event-level model."""
     course = run(job(approach, workload, costs, workers, network))
     if approach in ASYNCHRONOUS:
         return Period(course.period / MS, 0.0, course.mean_staleness)

@@ -66,7 +66,7 @@ class Workload:
 
     @property
     def speedups(self) -> tuple[float, float, float]:
-        """As iSwitch table 3 prints them, over the server: all-reduce, iSwitch, and iSwitch asynchronous."""
+        """Speedups over the server as iSwitch table 3 prints them: all-reduce, iSwitch, and asynchronous."""
         return self.baselines.ring_speedup, *self.switch.speedups
 
 

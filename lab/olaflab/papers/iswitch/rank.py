@@ -57,7 +57,7 @@ class Host:
         return took
 
     def close(self) -> None:
-        """After all."""
+        """Leave the rounds and the process group."""
         dist.barrier()
         if self._rounds is not None:
             self._rounds.leave()
@@ -65,7 +65,7 @@ class Host:
         dist.destroy_process_group()
 
     def _server(self, gradient: Any) -> None:
-        """All send to the server, which sends the sum to each when it has all."""
+        """Send to the server, which sends the sum to each worker when it has all gradients."""
         if self._rank != SERVER:
             dist.send(gradient, SERVER)
             dist.recv(gradient, SERVER)
@@ -88,7 +88,7 @@ class Host:
 
 
 def main() -> None:
-    """All of the plan, warm-up first."""
+    """Run the whole plan, warm-up first."""
     given = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     host = Host(given)

@@ -77,7 +77,7 @@ def measure(effort: Effort) -> Points:
 
 
 def _variant(each: Costs) -> dict[str, Any]:
-    """What it would predict of iSwitch's speedup, by workload."""
+    """Return the speedups of iSwitch that a variant predicts, by workload."""
     speedups = {}
     for workload in WORKLOADS:
         server, switch = (

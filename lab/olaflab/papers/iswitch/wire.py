@@ -87,7 +87,7 @@ def _run(
 
 
 def _hold(namespace: str, rate: int) -> None:
-    """What a host sends to ``rate`` Mb/s."""
+    """Limit the rate at which a host sends to ``rate`` Mb/s."""
     shape = f"root tbf rate {rate}mbit burst 32kb latency 1s"
     line = ["ip", "netns", "exec", namespace, "tc", "qdisc", "replace", "dev", "eth0", *shape.split()]
     try:
@@ -127,7 +127,7 @@ def _begin(
 
 
 def _together(ranks: Sequence["subprocess.Popen[str]"]) -> Mapping[str, Mapping[str, list[float]]]:
-    """What the slowest worker took, each time."""
+    """Return the slowest worker's time of each round."""
     reports = []
     try:
         for rank in ranks:

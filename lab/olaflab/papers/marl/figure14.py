@@ -45,7 +45,7 @@ class Mapped:
         return np.array(self.fetch(indices.tolist()))
 
     def reshape(self, found: npt.NDArray[np.float64]) -> Columns:
-        """For each agent obs, act, next, reward and done, as copies of their own."""
+        """Return each agent's obs, act, next, reward and done as copies of their own."""
         parts = [np.ascontiguousarray(part) for part in np.split(found, self._cuts, axis=1)]
         return [tuple(parts[first : first + 5]) for first in range(0, len(parts), 5)]
 
@@ -73,7 +73,7 @@ class Reorganised:
 
     @property
     def net(self) -> float:
-        """How many times as fast sampling in a round becomes, where each new step is turned once."""
+        """Speed-up of a round's sampling, where each new step is turned once."""
         return self.agents * self.lists / (self.mapped + _STEPS_A_ROUND * self.turned)
 
     @property
@@ -85,7 +85,7 @@ class Reorganised:
 def reorganised(
     predators: tuple[int, ...], draws: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Reorganised]:
-    """For each number of predators: uniform draws, ``draws`` of each in turn, from ``rows`` rows at most."""
+    """Measure ``draws`` uniform draws of each layout in turn, from ``rows`` rows at most, by predators."""
     for count in predators:
         game, kept = Game(count), min(rows, ROWS[count])
         progress(f"{count} predators: turning {kept} rows")

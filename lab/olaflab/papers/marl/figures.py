@@ -52,7 +52,7 @@ def _share(part: str, row: Row) -> str:
 
 
 def figures() -> Iterator[Figure]:
-    """All of them."""
+    """Return all of MARL's figures."""
     yield measured("fig2", "Figures 2 and 6: a round of MADDPG", lambda effort: profiles.profiles(
         _ALL, effort.number(_ROUNDS), _ROWS, effort.progress), {
         "agents": _agents, "rows kept as": "{stack}",
@@ -107,7 +107,7 @@ def _drawn(points: Points, drawing: "Drawing") -> None:
 
 
 def _learnt(made: Sequence[rewards.Reward], drawing: "Drawing") -> None:
-    """Each way's curve with its 95 % interval, but for the first parts, which would hide the others."""
+    """Draw each way's curve with its 95 % interval, without the first parts, which would hide the others."""
     axes = drawing.subplots(1, 1)
     ways = list(dict.fromkeys(each.way for each in made))
     looks = pictures.styles(ways, re.compile("^n=16"))
@@ -125,7 +125,7 @@ def _learnt(made: Sequence[rewards.Reward], drawing: "Drawing") -> None:
 
 
 def _rewards(case: rewards.Case, ways: Sequence[str], seeds: int, effort: Effort) -> Points:
-    """Each training is kept as it ends, so that an interrupted run goes on."""
+    """Train; each training is stored as it ends, so that an interrupted run continues."""
     if effort.length is not None:
         case = replace(case, episodes=round(rewards.PAPER * effort.length))
     runs = Runs(rewards.Reward, effort.folder / "marl", effort.progress)

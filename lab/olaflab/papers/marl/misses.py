@@ -39,7 +39,7 @@ class Misses:
 
     @property
     def over(self) -> float:
-        """How many times the compulsory ones."""
+        """Misses as a multiple of the compulsory ones."""
         return self.misses / self.compulsory
 
 

@@ -30,14 +30,14 @@ class Profile:
 
     @property
     def apart(self) -> float:
-        """By what share of the whole the parts miss it."""
+        """Relative difference between the parts' sum and the whole."""
         return abs(sum(self.parts.values()) / self.whole - 1)
 
 
 def profiles(
     predators: tuple[int, ...], rounds: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Profile]:
-    """For each number of predators, the stacks with ``rows`` rows of noise, which cost what others do.
+    """Profile the stacks for each number of predators, with ``rows`` rows of noise.
 
     Of more than six predators fewer rounds are measured, as each has as much more to do.
     """

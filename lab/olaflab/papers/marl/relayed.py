@@ -13,7 +13,7 @@ _ENDS = [GOES_ON] * (EPISODE - 1) + [CUT]
 
 
 def keep(team: Any, stack: Stack) -> None:
-    """What ``team``, which has no rows yet, plays from now on is in ``stack`` too, and learnt from there.
+    """Keep the rows that ``team`` plays from now on in ``stack`` too, and let it learn from there.
 
     Its samplers draw as before, from the ring. With lists every trainer reads its own agent's rows once
     more, as the reference implementation does. Networks get their inputs as they lie in the ring's batches:
@@ -57,7 +57,7 @@ def _blank(ring: Ring, draw: Draw) -> dict[str, npt.NDArray[np.float32]]:
 
 
 def fill(team: Any, rows: int) -> None:
-    """Noise for so many steps, in whole episodes: a round costs what it does with others."""
+    """Write noise for ``rows`` steps in whole episodes: a round costs the same as with other rows."""
     random = np.random.default_rng(1)
     seen, count = team.joint - ACTIONS * len(team.agents), len(team.agents)
     for episode in range(rows // EPISODE):
@@ -78,7 +78,7 @@ class _Both:
         self._steps: dict[str, npt.NDArray[np.float32]] = {}
 
     def write(self, steps: dict[str, npt.NDArray[np.float32]], end: list[int]) -> None:
-        """As the ring's writer."""
+        """Write an episode's steps to the ring."""
         positions = self._writer.position() + np.arange(len(end))
         slots = self._ring.slots(np.full(len(end), self._writer.actor), positions)
         self._where[slots] = np.arange(self._stack.rows, self._stack.rows + len(end))
@@ -86,7 +86,7 @@ class _Both:
         self._steps = steps
 
     def finish(self, obs: npt.NDArray[Any]) -> None:
-        """As the ring's writer; what is next is known now."""
+        """Finish the episode in the ring, and write it to the stack: all next observations are known now."""
         self._writer.finish(obs=obs)
         steps = self._steps
         following = np.concatenate([steps["obs"][1:], np.asarray(obs, np.float32)[None]])

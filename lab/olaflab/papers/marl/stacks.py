@@ -29,17 +29,17 @@ class Game:
     """
 
     predators: int
-    """Or navigators."""
+    """Number of predators, or of navigators."""
     navigation: bool = False
 
     @property
     def prey(self) -> int:
-        """How many prey."""
+        """Number of prey."""
         return 0 if self.navigation else self.predators // 3
 
     @property
     def observations(self) -> list[int]:
-        """How many values each agent observes, the predators first."""
+        """Number of values that each agent observes, the predators first."""
         if self.navigation:
             return [6 * self.predators] * self.predators
         landmarks, others = max(2, self.prey), self.predators + self.prey - 1
@@ -48,7 +48,7 @@ class Game:
 
     @property
     def agents(self) -> int:
-        """How many agents."""
+        """Number of agents."""
         return self.predators + self.prey
 
     @property
@@ -61,7 +61,7 @@ class Stack(Protocol):
     """A layout, for a number of rows that is given when it is made."""
 
     rows: int
-    """How many there are."""
+    """Number of rows."""
 
     def add(self, block: Values) -> None:
         """Steps as :func:`steps` makes them; an episode has 25."""
@@ -130,7 +130,7 @@ class Lists:
     """
 
     def __init__(self, game: Game, rows: int) -> None:
-        """They grow; of ``rows`` nothing depends."""
+        """Begin empty; the lists grow whatever ``rows`` is."""
         self.rows = 0
         self._game = game
         self._agents: list[list[tuple[Any, ...]]] = [[] for _ in range(game.agents)]
@@ -148,11 +148,11 @@ class Lists:
             self.rows += 1
 
     def step(self, index: int) -> list[tuple[Any, ...]]:
-        """All agents' tuples of one step."""
+        """Return all agents' tuples of one step."""
         return [kept[index] for kept in self._agents]
 
     def fetch(self, chosen: list[int]) -> list[list[tuple[Any, ...]]]:
-        """Each agent's tuples, and nothing else."""
+        """Return each agent's tuples, and nothing else."""
         return [[kept[index] for index in chosen] for kept in self._agents]
 
     def gather(self, indices: Indices) -> Columns:

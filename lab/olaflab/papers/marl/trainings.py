@@ -33,7 +33,7 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """As the paper has it."""
+        """The paper's name of the workload."""
         return f"{'CN' if self.navigation else 'PP'}, {'MATD3' if self.matd3 else 'MADDPG'}"
 
 
@@ -61,7 +61,7 @@ class Training:
 def trainings(
     workloads: Sequence[Workload], rounds: int, rows: int, progress: Callable[[str], None]
 ) -> Iterator[Training]:
-    """For each workload ``rounds`` of each layout and way, in turn: ratios are of one run.
+    """Measure ``rounds`` of each layout and way in turn for each workload: ratios are of one run.
 
     Trainings begin with ``rows`` rows of noise, or as many as figure 8 has, as if they had gone on for long.
     The ways of a layout improve the same networks, which cost the same whatever they have learnt. At first

@@ -105,7 +105,7 @@ class Lab:
         self._intervals: NDArray[np.int64] = np.maximum(rows / self.scale, 1).astype(np.int64)
 
     def run(self, case: Case, gigabits: float, updates: int, seed: int) -> Delivery:
-        """Until each worker has delivered ``updates``. Raises OlafError when that does not end."""
+        """Run until each worker has delivered ``updates``. Raises OlafError when that does not end."""
         registers = of_root(self._running.queues)
         registers.write("mode", case.mode.number)
         registers.write("rate", rate_word(round(gigabits * 1e9)))
@@ -158,12 +158,12 @@ class _Sender:
         self._folded = 0
 
     def interval(self) -> int:
-        """ns to the next update."""
+        """Return ns to the next update."""
         self._next = (self._next + 1) % len(self._intervals)
         return int(self._intervals[self._next])
 
     def offer(self, now: int, folded: bool) -> bytes | None:
-        """The frame of the update that is ready, if it is sent."""
+        """Return the frame of the update that is ready, if it is sent."""
         self._folded = self._folded + 1 if folded else 1
         if not self.control.draw(now / 1e9):
             return None
@@ -227,7 +227,7 @@ class _Run:
         """ACKs on their way to the engine, by time."""
 
     def until_delivered(self) -> int:
-        """Virtual ns at which the server has all."""
+        """Return the virtual ns at which the server has all updates."""
         now = 0
         while self.offered <= _MOST:
             now += DELAY
@@ -242,7 +242,7 @@ class _Run:
         raise OlafError(Problem(what, "figure 7", "ask for fewer updates"))
 
     def _sends(self, until: int) -> Iterator[tuple[int, int, bytes]]:
-        """What workers send so that it arrives before ``until``."""
+        """Yield the frames that workers send and that arrive before ``until``."""
         while self._due[0][0] + DELAY < until:
             time, place, sender = self._due[0]
             heapq.heapreplace(self._due, (time + sender.interval(), place, sender))
@@ -263,7 +263,7 @@ class _Run:
             yield self._answers.popleft()
 
     def _received(self, left: TimedFrame) -> bool:
-        """A frame for the server; whether it now has all."""
+        """Count a frame for the server; return whether it now has all updates."""
         team = self._teams[left.frame[_SOURCE]]
         lanes = struct.unpack_from(f"<{len(team.members)}f", left.frame, GRADIENT_OFFSET)
         for sender, updates in zip(team.members, lanes, strict=True):
@@ -276,7 +276,7 @@ class _Run:
         return self._missing == 0
 
     def _acknowledged(self, left: TimedFrame) -> None:
-        """One copy of an ACK, with the queue's status."""
+        """Pass one copy of an ACK, with the queue's status, to its sender."""
         sender = self._senders.get(left.frame[_DESTINATION])
         if sender is not None:
             status = wire.OlafStatus.unpack(left.frame[GRADIENT_OFFSET:])

@@ -62,28 +62,28 @@ class Ends:
         self._draws = np.random.default_rng(0).integers(seeds, size=(_DRAWS, seeds))
 
     def of(self, queue: str) -> Rewards:
-        """(seeds,) the mean reward of the last tenth of the updates."""
+        """Return (seeds,) the mean reward of the last tenth of the updates."""
         return _last_tenth(self._rewards[queue])
 
     def start(self) -> Rewards:
-        """(seeds,) R0."""
+        """Return (seeds,) R0."""
         tenth = max(1, self._ideal.shape[1] // 10)
         return np.asarray(self._ideal[:, : 1 if self._origin == UNTRAINED else tenth].mean(axis=1))
 
     def learnt(self, queue: str) -> Ratio:
-        """As a share of what is learnt in the ideal case."""
+        """Return how much is learnt, as a share of the ideal training."""
         return self._ratio(self.of(queue) - self.start(), self.of(IDEAL) - self.start())
 
     def gain(self, queue: str, fifo: str) -> Ratio:
-        """How much more is learnt than with FIFO, as a share of what is learnt with FIFO."""
+        """Return how much more is learnt than with FIFO, as a share of FIFO's."""
         return self._ratio(self.of(queue) - self.of(fifo), self.of(fifo) - self.start())
 
     def literal(self, queue: str, fifo: str) -> Ratio:
-        """How much higher the reward ends than with FIFO, as a share of the size of FIFO's."""
+        """Return how much higher the reward ends than with FIFO, as a share of the size of FIFO's."""
         return self._ratio(self.of(queue) - self.of(fifo), self.of(fifo), absolute=True)
 
     def ideal_after(self, part: float) -> float:
-        """What the ideal training has learnt after ``part`` of its updates."""
+        """Return how much the ideal training has learnt after ``part`` of its updates."""
         updates = max(1, round(part * self._ideal.shape[1]))
         begun = float(self.start().mean())
         then = float(_last_tenth(self._ideal[:, :updates]).mean())

@@ -6,6 +6,7 @@ Modules that need torch are imported when a figure is run: a picture is drawn ag
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from olaflab.papers.curves import drawn
@@ -22,34 +23,37 @@ def figures() -> Iterator[Figure]:
     yield from table1.figures()
     yield from table2.figures()
     for name, title, trainer, length, seeds, drawing in (
-        ("fig2", "Figure 2: training strategies", "strategies.compare_strategies", 200, 5,
+        ("fig2", "Figure 2: training strategies", lambda: _module("strategies").compare_strategies, 200, 5,
          "8 heterogeneous workers"),
-        ("fig2-equal", "Figure 2 with as large a step in all", "strategies.compare_equal_steps", 200, 5,
-         "as far in all"),
-        ("fig2-rates", "Figure 2 with a rate for each strategy", "strategies.compare_rates", 200, 5,
-         "each strategy at each rate"),
-        ("fig3", "Figure 3: number of workers", "strategies.compare_numbers", 200, 5, "more workers"),
-        ("fig8", "Figure 8: reward under congestion", "congestion.compare_outputs", 150, 10,
+        ("fig2-equal", "Figure 2 with as large a step in all",
+         lambda: _module("strategies").compare_equal_steps, 200, 5, "as far in all"),
+        ("fig2-rates", "Figure 2 with a rate for each strategy",
+         lambda: _module("strategies").compare_rates, 200, 5, "each strategy at each rate"),
+        ("fig3", "Figure 3: number of workers", lambda: _module("strategies").compare_numbers, 200, 5,
+         "more workers"),
+        ("fig8", "Figure 8: reward under congestion", lambda: _module("congestion").compare_outputs, 150, 10,
          "2 clusters of 3 workers"),
-        ("script", "A script alone and attached", "script.figure", 72, 5,
+        ("script", "A script alone and attached", lambda: _module("script").figure, 72, 5,
          "one iteration of any worker a step"),
     ):  # fmt: skip
         yield trained(name, title, _train(trainer, length, seeds), drawn(drawing))
     yield trained("fig7-twin", "Figure 7 through the twin, with transmission control",
-                  _train("speedup.measure_speedups", 200, 5), speedup.draw, size=(7, 4.6))  # fmt: skip
+                  _train(lambda: speedup.measure_speedups, 200, 5), speedup.draw, size=(7, 4.6))  # fmt: skip
     yield Figure("equal-terms", "FIFO, workers that add up, and Olaf, each at its best rate", terms.run,
                  terms.show, terms.draw, Cost.TRAINING, (6.4, 8.6))  # fmt: skip
     yield Figure("sockets", "Transmission control on kernel sockets (OLAF §5)", _sockets, _show_sockets,
                  cost=Cost.MACHINE)  # fmt: skip
 
 
-def _train(trainer: str, length: int, seeds: int) -> Callable[[Effort], Summary]:
+def _module(name: str) -> ModuleType:
+    return import_module(f"olaflab.papers.olaf.{name}")
+
+
+def _train(trainer: Callable[[], Trainer], length: int, seeds: int) -> Callable[[Effort], Summary]:
     """Return a training, usually with ``seeds`` seeds; ``length`` is updates of each worker."""
 
     def train(effort: Effort) -> Summary:
-        module, _, function = trainer.partition(".")
-        train: Trainer = getattr(import_module(f"olaflab.papers.olaf.{module}"), function)
-        return train(length, effort.number(seeds), effort.folder, effort.progress)
+        return trainer()(length, effort.number(seeds), effort.folder, effort.progress)
 
     return train
 

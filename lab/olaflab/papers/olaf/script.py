@@ -152,7 +152,7 @@ def _attached(twin: Lab, workers: int, iterations: int, seed: int) -> Run:
 
 
 def _seed(seed: int, workers: int, number: int) -> int:
-    """A single worker has the lone script's."""
+    """Return a worker's seed; a single worker has the lone script's."""
     return seed if workers == 1 else 100 * seed + number
 
 
@@ -182,7 +182,7 @@ def _attaching(script: Script, pause: Callable[[], float], port: Any, segments: 
 
 @contextmanager
 def _arguments() -> Iterator[None]:
-    """This program's own afterwards."""
+    """Restore this program's arguments afterwards."""
     before = sys.argv
     try:
         yield
@@ -210,7 +210,7 @@ def _load(said: Callable[[float], None], *, attached: bool) -> ModuleType:
 
 
 def _call(module: ModuleType, iterations: int, seed: int, *arguments: str) -> None:
-    """Its arguments are read at once: when another script runs, they are no longer needed."""
+    """Run the script, which reads its arguments at once: another script may replace them afterwards."""
     sys.argv = [module.__name__, "--total-steps", str(BATCH * iterations), "--seed", str(seed), *arguments]
     module.main()
 

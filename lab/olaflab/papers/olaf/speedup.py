@@ -71,7 +71,7 @@ def _title(updates: int) -> str:
 def _measured(
     cases: Sequence[Case], rates: Sequence[int], updates: int, seeds: int, folder: Path, progress: Progress
 ) -> tuple[Measured, dict[str, object]]:
-    """Every run, and what all have in common. Raises OlafError."""
+    """Return every run, and the settings that all share. Raises OlafError."""
     found: Measured = {}
     runs = Runs(Delivery, folder, progress)
     testbed, trace = testbeds.load(testbeds.locate(TESTBED)), traces.load(paths.sources() / TRACE)
@@ -99,7 +99,7 @@ def _made_with(case: Case) -> dict[str, object]:
 
 
 def _file(case: Case) -> str:
-    """Name of the files of a case's runs: cases that differ in their names alone have them in common."""
+    """Return the name of the files of a case's runs; cases that differ in name alone share them."""
     control = f"-{case.control.delta_t:g}-{case.control.v:g}" if case.control else ""
     return f"{case.mode.name.lower()}{control}{'' if case.folded else '-frames'}"
 

@@ -28,7 +28,7 @@ from olaflab.papers.summary import Estimate, compare, estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-OLAF, CONTROLLED, FREE = "Olaf", "Olaf with transmission control", "no bottleneck"
+OLAF, FREE = "Olaf", "no bottleneck"
 
 
 class Case(NamedTuple):

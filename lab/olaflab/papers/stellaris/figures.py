@@ -30,7 +30,7 @@ BESIDE, SECONDS, MORE = (4, 8, 16), 6.0, 10
 
 
 def figures() -> Iterator[Figure]:
-    """All of them."""
+    """Return all of Stellaris' figures."""
     yield _one("fig2", "Figure 2: asynchrony and serverless, each switched off", HOPPER, 10,
                virtual.draw_switches, Cost.MODEL)  # fmt: skip
     yield _one("fig3", "Figure 3: learning time, staleness, how far policies move", HOPPER, 5,

@@ -23,7 +23,7 @@ OF_3 = (2, 4, 8)
 
 @dataclass(frozen=True)
 class Bench:
-    """What is compared, on what."""
+    """The setting of a comparison, and the trainings of each figure."""
 
     environment: str
     learners: int
@@ -38,18 +38,18 @@ class Bench:
         return Scale.of(self.environment)
 
     def figure(self, part: str) -> Summary:
-        """The figure of this name."""
+        """Return the summary of the figure with this name."""
         return {
             "fig2": self.fig2, "fig3": self.fig3, "fig6": self.fig6, "fig7": self.fig7,
             "fig8": self.fig8, "fig11": self.fig11, "fig13": self.fig13, "fig14": self.fig14,
         }[part.partition("-")[0]]()  # fmt: skip
 
     def fig2(self) -> Summary:
-        """Asynchrony and serverless, each switched off."""
+        """Switch asynchrony and serverless off, one at a time."""
         return virtual.switches(self.rounds, self.seeds)
 
     def fig3(self) -> Summary:
-        """Learning time, staleness, and how far policies move."""
+        """Measure learning time, staleness, and how far policies move."""
         many = {f"async, {learners} learners": self._named("async", learners) for learners in OF_3}
         still, ours = self._named("synchronous", 1), self._named(STELLARIS, 8)
         every = {"synchronous": still, **many, "stellaris, 8 learners": ours}
@@ -57,26 +57,26 @@ class Bench:
         return virtual.staleness(self.rounds, self.seeds, found)
 
     def fig6(self) -> Summary:
-        """Stellaris and PPO."""
+        """Compare Stellaris and PPO."""
         every = rules(self.learners, self.rounds, self.scale)
         return self._compared("Figure 6: Stellaris and PPO", [rule for rule in every if rule.name in OF_6])
 
     def fig7(self) -> Summary:
-        """Stellaris and IMPACT."""
+        """Compare Stellaris and IMPACT."""
         every = impact(self.learners, self.rounds, self.scale)
         return self._compared("Figure 7: Stellaris and IMPACT", every)
 
     def fig8(self) -> Summary:
-        """Costs."""
+        """Compare costs."""
         return virtual.money(self.learners, self.rounds, self.seeds)
 
     def fig11(self) -> Summary:
-        """All rules."""
+        """Compare all rules."""
         every = rules(self.learners, self.rounds, self.scale)
         return self._compared("Figure 11: rules against staleness", every)
 
     def fig13(self) -> Summary:
-        """Stellaris' settings."""
+        """Vary Stellaris' settings."""
         own = self._named(STELLARIS, self.learners)
         more = settings(self.learners, self.rounds, self.scale)
         every = {rule.name: rule for rule in (own, *(rule for group in more.values() for rule in group))}
@@ -85,7 +85,7 @@ class Bench:
         return comparison.of_settings(made, self._settings())
 
     def fig14(self) -> Summary:
-        """Shares of a round."""
+        """Measure the shares of a round."""
         from olaflab.papers.stellaris import shares
 
         return shares.measure(self.environment, self.learners, self.rounds, self.scale, 30)
@@ -110,7 +110,7 @@ class Bench:
         }  # fmt: skip
 
     def _train(self, every: Mapping[str, Rule], moves: bool = False) -> "dict[str, list[Run]]":
-        """Every seed of every rule; seed by seed, so that what is interrupted has all rules of some.
+        """Train every rule seed by seed, so that an interrupted figure has all rules of some seeds.
 
         Raises ImportError where a package is missing, OlafError.
         """

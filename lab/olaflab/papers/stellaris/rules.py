@@ -1,4 +1,4 @@
-"""What is compared: rules of a parameter server, and the rows, learners and times that all of them have."""
+"""Rules of a parameter server, and the rows, learners and times that all of them share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -37,16 +37,16 @@ class Scale:
 
     @staticmethod
     def of(environment: str) -> "Scale":
-        """With the time that a gradient of this one's observations takes."""
+        """Return the scale with the time of a gradient in this environment."""
         return Scale(second=_SECONDS.get(environment.partition("-")[0], Scale.second))
 
     @property
     def rows(self) -> int:
-        """A round's."""
+        """Rows of a round."""
         return self.actors * self.steps
 
     def gradient(self, rows: int) -> float:
-        """Seconds, on average."""
+        """Return the mean seconds of a gradient."""
         return self.second * (4 + 17 * rows / 1024) / 21
 
 
@@ -72,7 +72,7 @@ class Rule:
 def stellaris(
     learners: int, rounds: int, scale: Scale, decay: float = DECAY, root: float = ROOT, rho: float = RHO
 ) -> Rule:
-    """As the paper has it; ``decay`` is d over its 50 rounds."""
+    """Return Stellaris as the paper has it; ``decay`` is d over its 50 rounds."""
     gradients = scale.epochs * scale.parts
     floor = decay**ROUNDS if decay != DECAY else 0.13
     make = partial(
@@ -82,7 +82,7 @@ def stellaris(
 
 
 def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
-    """Those of figure 11; synchrony with as many gradients or optimiser steps; and these at other rates."""
+    """Return figure 11's rules; synchrony with as many gradients or steps; and these at other rates."""
     ours = stellaris(learners, rounds, scale)
     equal = Rule(EQUAL, Asynchronous, 1, like=ours)
     return (
@@ -100,7 +100,7 @@ def rules(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
 
 
 def impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
-    """Figure 7's: IMPACT under Stellaris, with a learner of its own, and that with as many steps."""
+    """Return figure 7's rules: IMPACT under Stellaris, with a learner of its own, and with as many steps."""
     ours = replace(stellaris(learners, rounds, scale), replay=2)
     return (
         ours,
@@ -110,7 +110,7 @@ def impact(learners: int, rounds: int, scale: Scale) -> tuple[Rule, ...]:
 
 
 def settings(learners: int, rounds: int, scale: Scale) -> dict[str, tuple[Rule, ...]]:
-    """Stellaris with other d, v and ρ, those of figure 13 but for what is its own."""
+    """Return Stellaris with the other d, v and ρ of figure 13."""
     make = partial(stellaris, learners, rounds, scale)
     tried = {
         "d": {value: make(decay=value) for value in (0.92, 0.94, 0.98, 1.0)},

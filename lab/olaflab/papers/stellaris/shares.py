@@ -1,4 +1,4 @@
-"""Figure 14: what a round's time goes to, measured on this machine one thing after the other."""
+"""Figure 14: the parts of a round's time, measured on this machine one after the other."""
 
 import pickle
 from collections.abc import Callable
@@ -23,7 +23,7 @@ WORK = ("playing", "gradients")
 
 
 def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats: int) -> Summary:
-    """Processor seconds of one round, by what they go to; medians of ``repeats``."""
+    """Measure the processor seconds of one round by part; medians of ``repeats``."""
     import torch
     from olaf.torch import flat
     from olaf.torch.importance import clipped, truncated
@@ -93,7 +93,7 @@ def measure(environment: str, learners: int, rounds: int, scale: Scale, repeats:
 
 
 def draw(points: Points, drawing: "Drawing") -> None:
-    """Each part's share of a round."""
+    """Draw each part's share of a round."""
     axes = drawing.subplots(1, 1)
     names = [row[0] for row in points["rows"]]
     colours = [pictures.GREYS[0] if name in WORK else pictures.SUBJECT for name in names]

@@ -47,7 +47,7 @@ class Timeline:
         self._ledger.kept(seconds * self._rule.learners)
 
     def learn(self, gradient: Gradient, most: int | None = None) -> None:
-        """All gradients of a round, at most so many: a learner takes the next part as soon as it is free."""
+        """Make a round's gradients, at most ``most``: a learner takes the next part as soon as it is free."""
         parts = islice(self._parts(), most)
         busy: list[tuple[float, int, int, Vector, Any]] = []
         invocations = [self._ledger.begin(slot, self.now) for slot in range(self._rule.learners)]
@@ -73,7 +73,7 @@ class Timeline:
         self._tick(float("inf"))  # a round's last group does not wait for the next one's rows
 
     def report(self) -> Report:
-        """What learners cost until now."""
+        """Return the costs of learners until now."""
         return self._ledger.report(self.now)
 
     def _parts(self) -> Iterator[Any]:

@@ -201,7 +201,7 @@ def draw_staleness(points: Points, drawing: "Drawing") -> None:
 
 
 def _part(points: Points, part: str) -> Iterator[tuple[str, Any, Any]]:
-    """Each curve of a part: its name, and its points along and up."""
+    """Yield each curve of a part: its name, and its points along and up."""
     columns = points["columns"]
     its = columns["figure"] == part
     for name in dict.fromkeys(columns["what"][its].tolist()):

@@ -36,7 +36,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Run:
-    """What was sent, and what came of it under each of SETTINGS."""
+    """A load that was sent, and its outcome under each of SETTINGS."""
 
     load: Load
     plan: Schedule
@@ -51,7 +51,7 @@ class Experiment:
     runs: Sequence[Run]
 
     def outcomes(self, mode: Mode, rate: int) -> Sequence[Outcome]:
-        """Every run's outcome under one of SETTINGS; ``rate`` in bit/s."""
+        """Return every run's outcome under one of SETTINGS; ``rate`` in bit/s."""
         column = SETTINGS.index(Setting(mode, rate))
         return [run.outcomes[column] for run in self.runs]
 
@@ -62,7 +62,7 @@ class Experiment:
 
 
 def in_turn() -> Sequence[Load]:
-    """A load for each run in which the clusters train AT_ONCE at a time."""
+    """Return a load for each run, in which the clusters train AT_ONCE at a time."""
     return [replace(TOGETHER, at_once=AT_ONCE, order=run) for run in range(RUNS)]
 
 

@@ -58,12 +58,12 @@ _HEADER = """\
 
 
 def rows(experiment: Experiment) -> dict[tuple[Mode, int], Row]:
-    """Our figures by the paper's rows (mode, output in Gb/s)."""
+    """Return our figures by the paper's rows (mode, output in Gb/s)."""
     return {(mode, rate): _row(experiment, mode, rate) for mode, rate in PAPER}
 
 
 def less(experiment: Experiment, rate: int) -> Reduction | None:
-    """How much fresher Olaf is at ``rate`` Gb/s; None when some cluster of some run has no age."""
+    """Return how much fresher Olaf is at ``rate`` Gb/s; None when some cluster has no age."""
     fifo, olaf = (_ages(experiment, mode, rate) for mode in (Mode.FIFO, Mode.OLAF))
     shares = [reduction(before, after) for before, after in zip(fifo, olaf, strict=True)]
     known = [100 * share for share in shares if share is not None]
@@ -74,7 +74,7 @@ def less(experiment: Experiment, rate: int) -> Reduction | None:
 
 
 def table(experiment: Experiment) -> str:
-    """The table for people."""
+    """Format the table for people."""
     lines = [_HEADER]
     for (mode, rate), ours in rows(experiment).items():
         paper, olaf = PAPER[mode, rate], mode is Mode.OLAF
@@ -90,12 +90,12 @@ def table(experiment: Experiment) -> str:
 
 
 def published() -> list[dict[str, Any]]:
-    """The paper's rows as JSON."""
+    """Return the paper's rows for JSON."""
     return [{"mode": mode.value, "rate": rate * G, **asdict(row)} for (mode, rate), row in PAPER.items()]
 
 
 def data(experiment: Experiment) -> dict[str, Any]:
-    """Every figure of ours as JSON; ages in ns, rates in bit/s, lost and reductions in percent."""
+    """Return our figures for JSON; ages in ns, rates in bit/s, lost and reductions in percent."""
     reductions = {f"{rate}G": less(experiment, rate) for rate in (40, 20)}
     return {
         "at_once": experiment.at_once,
