@@ -2,8 +2,8 @@
 // in order, with the beats and the length that the result gives it; one that is dropped, or of which nothing is left,
 // leaves no beat.
 //
-// Bytes 0, 8 and 56 of a beat are its frame's number and its place there. A frame has 1 or 2 beats, the last of any
-// length; a result may insert 8 bytes behind byte 14, or leave out the first 8.
+// Bytes 0, 8 and 56 of a beat are its frame's number and its place there. A frame has 1 or 2 beats, the last of
+// 3, 8, 56 or 64 bytes; a result may insert 8 bytes behind byte 14, or leave out the first 8.
 module join_formal (
     input wire       clk,
     input wire       beat_valid,
@@ -14,7 +14,8 @@ module join_formal (
     // Of each frame; the last one never comes.
     (* anyconst *) reg [3:0]  drops, grows, shrinks;
     (* anyconst *) reg [3:0]  two;           // beats, else one
-    (* anyconst *) reg [27:0] sizes;         // of its last beat
+    (* anyconst *) reg [7:0]  lengths;       // of its last beat
+    wire [27:0] sizes;
     reg        rst = 1'b1;
     reg [1:0]  frame = 2'd0, result = 2'd0, out = 2'd0, out_place = 2'd0;
     reg        place = 1'b0;
@@ -41,11 +42,12 @@ module join_formal (
     genvar i;
     generate
         for (i = 0; i < 4; i = i + 1) begin : each
+            wire [1:0] kind = lengths[2*i +: 2];
+            assign sizes[7*i +: 7] = kind == 2'd0 ? 7'd3 : kind == 2'd1 ? 7'd8 : kind == 2'd2 ? 7'd56 : 7'd64;
             wire [7:0] came = {1'b0, two[i], 6'd0} + {1'b0, sizes[7*i +: 7]};
             assign bytes[8*i +: 8] = came + (grows[i] ? 8'd8 : 8'd0) - (shrinks[i] ? 8'd8 : 8'd0);
             assign gone[i] = drops[i] || bytes[8*i +: 8] == 8'd0;
             always @(posedge clk) begin
-                assume (sizes[7*i +: 7] != 7'd0 && sizes[7*i +: 7] <= 7'd64);
                 assume (!(grows[i] && shrinks[i]));
                 assume (!shrinks[i] || came >= 8'd8);
             end
