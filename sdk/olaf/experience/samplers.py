@@ -75,22 +75,23 @@ class Window:
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
         self._following = ring.layout.following is not None
-        self.stop: Integers = np.maximum(ring.count() - self._following, 0)
+        begin = ring.first()
+        moved = np.arange(len(begin))
+        self.stop: Integers = np.zeros_like(begin)
         """(actors,) After the last row."""
-        begin = ring.first()[: len(self.stop)]
-        self.first: Integers = np.minimum(begin, self.stop)
+        self.first: Integers = np.zeros_like(begin)
         """(actors,) The first row."""
-        actors = np.arange(len(self.first))
-        self._closed = self._closings(actors, self.first)
-        self.sizes: Integers = self.ordinal(actors, self.stop)
+        self.sizes: Integers = np.zeros_like(begin)
         """(actors,) How many rows."""
-        while self._following and len(moved := np.flatnonzero(ring.first()[: len(begin)] != begin)):
-            # A writer may have overwritten the first row while its episode's number was read.
-            self.stop[moved] = np.maximum(ring.count()[moved] - 1, 0)
+        self._closed: Integers = np.zeros_like(begin)
+        while len(moved):
             begin[moved] = ring.first()[moved]
+            self.stop[moved] = np.maximum(ring.count()[moved] - self._following, 0)
             self.first[moved] = np.minimum(begin[moved], self.stop[moved])
             self._closed[moved] = self._closings(moved, self.first[moved])
             self.sizes[moved] = self.ordinal(moved, self.stop[moved])
+            # What a writer has overwritten since belongs to another window.
+            moved = np.flatnonzero(ring.first()[: len(begin)] != begin)
 
     @property
     def total(self) -> int:
