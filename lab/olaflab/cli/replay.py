@@ -59,7 +59,7 @@ def command(
     from olaflab.training.replay import trace as traces
     from olaflab.training.replay.frames import asynchronous, values_in, whole_model
     from olaflab.training.replay.run import Setting, clusters_of, replay
-    from olaflab.training.replay.schedule import Load, schedule
+    from olaflab.training.replay.trace import Load, schedule
 
     trace = traces.load(trace_path)
     if not whole:
@@ -79,7 +79,7 @@ def command(
         outcome = replay(running, deployed, trace, plan, load.blocks, setting)
     figures = outcome.measurement
     if plot is not None:
-        from olaflab.training.replay import plot as plots
+        from olaflab.training.replay import report as plots
 
         plots.ages([outcome], deployed, plan, load, plot)
     document = {"trace": trace.header, **report.as_json(setting, figures)}

@@ -245,9 +245,8 @@ def _live(
     """What came of it, what its learners cost, and what the engine counted."""
     from olafctl.control import serving
     from olafctl.control.hosts.deployed import namespace_of, wanted
-    from olaflab.training.counting import Counting, lost
     from olaflab.training.journal import Journal
-    from olaflab.training.live import train
+    from olaflab.training.live import Counting, lost, train
     from olaflab.training.team import Processes
 
     gather: Gather = Processes

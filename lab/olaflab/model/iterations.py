@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from olafctl.wire.geometry import ADDER_LATENCY, BEATS, MEMBERS, SLOTS, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET
 from olafctl.wire.modes import Mode
-from olaflab.model import arrays, library
-from olaflab.model.arrays import PS
+from olaflab.model import library
+from olaflab.model import library as arrays
+from olaflab.model.library import PS
 from olafswitch.errors import BadInput, OlafError, Problem
 
 _STALENESS = 64

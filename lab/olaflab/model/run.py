@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olaflab.fairness import jain
-from olaflab.model import arrays, library
+from olaflab.model import library
+from olaflab.model import library as arrays
 from olaflab.model.scenario import MAX_TIME, Scenario
 from olafswitch.errors import BadInput, OlafError, Problem
 

@@ -15,7 +15,8 @@ import numpy as np
 from olafctl import plotting
 from olafctl.verify import aom
 from olaflab import fairness, pictures
-from olaflab.model import arrays, library, run, scenario
+from olaflab.model import library, run, scenario
+from olaflab.model import library as arrays
 from olaflab.papers.figure import Cost, Effort, Figure, Points, Section, Table
 from olafswitch import cache
 from olafswitch.errors import BadInput, OlafError, Problem

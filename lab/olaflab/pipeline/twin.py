@@ -1,4 +1,4 @@
-"""Frames a second through a whole pipeline: in virtual time where the target has it, and over veths."""
+"""Frames a second through a whole pipeline: in virtual time, over veths, and through BMv2 alone."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,21 +11,49 @@ import numpy as np
 import psutil
 
 from olafctl.membership.model import Host, Member
-from olafctl.network import interfaces
+from olafctl.network import interfaces, ip
+from olafctl.network.interfaces import cables_of
 from olafctl.queue.registers import DISPOSITIONS
 from olafctl.targets import processes
+from olafctl.targets.bmv2.wiring import FIRST_FRONT, FROM_FIRST, SECOND_FRONT, TO_SECOND, cables
+from olafctl.targets.deployment import required
 from olafctl.targets.engine import load
 from olafctl.targets.interface import Progress, Running, TimedFrame, of_root
 from olafctl.testbed.model import Testbed
 from olafctl.wire import layouts
 from olafctl.wire.frames import Endpoint
 from olafctl.wire.layouts import FrameType
-from olaflab.pipeline import bare
 from olafswitch.errors import BadInput, Problem
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.transport import Transport
 from olaftest.deployment import deployed
 from olaftest.frames import OlafFrame
+
+_QUEUE_PROCESS = "olafctl.targets.bmv2.process"
+
+
+def unplug(running: Running, testbed: Testbed) -> tuple[Attachment, Attachment]:
+    """Take the queue process out of a BMv2 deployment of one engine, for good.
+
+    Returns where the first worker's frames go in, and where those for its parameter server come out.
+    Raises OlafError.
+    """
+    state = running.logs()[0].parent
+    namespace = cables_of(state)
+    for process in processes.of_engine(state):
+        if _QUEUE_PROCESS in process.cmdline():
+            process.kill()
+            psutil.wait_procs([process])
+    ends = {cable.relay_port: cable.pair.outer for cable in cables(required(state).engines)}
+    redirect = f"protocol all u32 match u32 0 0 action mirred egress redirect dev {ends[TO_SECOND]}"
+    for command in ("qdisc add dev {} clsact", f"filter add dev {{}} ingress {redirect}"):
+        ip.run(["-n", namespace, *command.format(ends[FROM_FIRST]).split()], state, "tc")
+
+    def end(number: int, side: int) -> Attachment:
+        return Attachment(number, Transport.VETH, ends[side + number], namespace)
+
+    return end(testbed.workers[0].port, FIRST_FRONT), end(testbed.parameter_servers[0].port, SECOND_FRONT)
+
 
 _KINDS = 64
 _PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -193,7 +221,7 @@ def measure_targets(
         other = replace(testbed, target=compare)
         chain, alone = (stack.enter_context(deployed(other, progress)) for _ in range(2))
         between[compare] = chain, ends(chain, other)
-        between[f"{compare} alone"] = alone, bare.unplug(alone, other)
+        between[f"{compare} alone"] = alone, unplug(alone, other)
     progress(f"over veths: {runs} runs of {seconds:g} s of {', '.join(between)} in turn")
     measures = {
         name: partial(wall, target, places, frames, window=window)

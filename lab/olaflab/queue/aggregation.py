@@ -1,11 +1,7 @@
-"""One round of a gradient through the Verilated queue of each rack's engine, and of the root's, in virtual
-time: how long it takes over links, with nothing but the network (iSwitch §3.3, §3.4).
-
-Every worker has a full-duplex link to the switch of its rack, every rack one to the root. A switch forwards a
-frame when it has arrived whole.
-"""
+"""One round of a gradient through the Verilated queues of racks and root, in virtual time."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -16,10 +12,25 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry, segment_values
 from olafctl.wire.layouts import GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
-from olaflab.queue.links import Link
 from olafswitch.errors import OlafError, Problem
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
+
+
+@dataclass
+class Link:
+    """One direction of a link; ``rate`` in bit/s, ``delay`` in ns."""
+
+    rate: float
+    delay: float
+    free: float = field(default=0.0, init=False)
+    """ns at which the last frame has left it."""
+
+    def carry(self, ready: float, size: int) -> float:
+        """Send a frame of ``size`` bytes that is there at ``ready`` ns; when its last byte has arrived."""
+        self.free = max(ready, self.free) + size * 8e9 / self.rate
+        return self.free + self.delay
+
 
 GEOMETRY = Geometry(indices=1024, slots=64, beats=140)
 QUOTA = 48

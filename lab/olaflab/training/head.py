@@ -207,9 +207,9 @@ class Head:
         crew = self.crew
         if crew.ray is None:
             return Actors(players.begin, (name, seed, crew.block), held=self.held, now=time.monotonic)
-        from olaflab.training import away  # with Ray, which only these need
+        from olaflab.training.away import placed  # with Ray, which only these need
 
-        return away.placed(crew.ray, self._ring, seed, crew.block, self.held)
+        return placed(crew.ray, self._ring, seed, crew.block, self.held)
 
     def play(
         self, weights: network.Vector, status: OlafStatus | None, probability: float

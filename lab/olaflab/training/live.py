@@ -1,7 +1,4 @@
-"""LunarLander-v3 over a deployment's real ports, in wall time: the parameter server here, workers as a team.
-
-A worker that dies does not stop the others.
-"""
+"""Training in wall time: workers as processes or Ray tasks, and the counters of the engine."""
 
 import logging
 import math
@@ -19,6 +16,7 @@ from olaf.transport.udp import UdpPort
 
 from olafctl.control.serving import asynchronous, parameter_server
 from olafctl.membership.model import Cluster, Host
+from olafctl.targets.interface import Registers
 from olafctl.testbed.model import Testbed
 from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
@@ -26,8 +24,42 @@ from olaflab.training.journal import Figures, Journal
 from olaflab.training.learning import Learning
 from olaflab.training.plan import Plan, Step, Trained, trained, values_of
 from olaflab.training.team import Job, Processes, Team
-from olafswitch.errors import BadInput, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.ports.namespace import within
+
+
+class Counting:
+    """A queue's counters from now on. What a dead engine counted after the last look is lost with it."""
+
+    def __init__(self, registers: Registers) -> None:
+        """Raises OlafError when the engine does not answer."""
+        self._registers = registers
+        self._last = registers.read_all()
+        self._counted = dict.fromkeys(self._last, 0)
+        self.answers = True
+        """Whether the engine did when it was last looked at."""
+
+    def look(self) -> dict[str, int]:
+        """Read the counters by name; the last ones while the engine does not answer."""
+        try:
+            now = self._registers.read_all()
+        except OlafError:
+            self.answers = False
+            return self._counted
+        self.answers = True
+        # Its clock begins with it.
+        before = {} if now["cycle"] < self._last["cycle"] else self._last
+        self._counted = {
+            name: counted + now[name] - before.get(name, 0) for name, counted in self._counted.items()
+        }
+        self._last = now
+        return self._counted
+
+
+def lost(counted: dict[str, int]) -> int:
+    """The updates that were dropped, whatever the reason."""
+    return sum(value for name, value in counted.items() if name.startswith("dropped_"))
+
 
 _LOG = logging.getLogger("olafctl")
 _LINGER = 30.0

@@ -26,9 +26,8 @@ from olaflab.training import network
 from olaflab.training.admission import Admit, always
 from olaflab.training.cosim.medium import address
 from olaflab.training.head import Crew, Head
-from olaflab.training.member import Member
-from olaflab.training.memory import Memory
-from olaflab.training.plan import Plan, Step
+from olaflab.training.journal import Memory
+from olaflab.training.plan import Member, Plan, Step
 from olafswitch.errors import OlafError
 from olafswitch.ports.namespace import within
 

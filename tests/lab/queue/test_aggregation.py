@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from olafctl.queue.verilate import build_queue
-from olaflab.model.agreement.iterations import compare
+from olaflab.model.agreement.queue import compare
 from olaflab.queue import aggregation
-from olaflab.queue.links import Link
+from olaflab.queue.aggregation import Link
 
 FRAME_NS = 8960 * 8 / 10
 """A whole segment on a link of 10 Gb/s."""

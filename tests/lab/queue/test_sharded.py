@@ -10,8 +10,8 @@ from olafctl.queue.verilate import build_queue
 from olafctl.wire.geometry import Geometry
 from olafswitch.errors import BadInput
 from olaftest.queue.conform import GEOMETRIES
+from olaftest.queue.in_cpp import run, run_seed
 from olaftest.queue.model import QueueModel
-from olaftest.queue.sharded import run, run_seed
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,7 @@ from olaflab.training.cosim.medium import EngineMedium
 from olaflab.training.head import Crew, Head, Turnout
 from olaflab.training.plan import Pace, Plan, Trained
 from olaflab.training.ppo import Learner
-from olaflab.training.shifts import Shifts
-from olaflab.training.virtual import train
+from olaflab.training.virtual import Shifts, train
 from tests.lab.training.cosim.conftest import Lab, deployed
 
 # The geometry of tests/lab/training/cosim: one build for both. Of one segment, nothing is held at first.

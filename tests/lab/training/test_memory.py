@@ -18,8 +18,7 @@ from olafctl.targets import testbeds
 from olaflab.training import network
 from olaflab.training.experience import Experience
 from olaflab.training.head import Turnout
-from olaflab.training.journal import UPDATES, HeadUpdate, Journal
-from olaflab.training.memory import Memory
+from olaflab.training.journal import UPDATES, HeadUpdate, Journal, Memory
 from olaflab.training.plan import Step
 from olaflab.training.ppo import Learner
 from olafswitch.errors import OlafError

@@ -12,8 +12,7 @@ pytest.importorskip("Box2D", reason="the extra [train] is not installed")
 from olaflab.cli.record import command
 from olaflab.training.record import record
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.schedule import Load, schedule
-from olaflab.training.replay.trace import Trace
+from olaflab.training.replay.trace import Load, Trace, schedule
 from olafswitch.errors import BadInput
 from tests.lab.training.replay.small import SHIPPED
 

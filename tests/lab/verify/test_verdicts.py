@@ -15,8 +15,8 @@ from olafctl.verify.simulation import load, save, simulate
 from olafctl.verify.system import System, Transmission, periodic
 from olafctl.verify.verdict import Answer, Verdict, scan, verify, verify_exhaustively
 from olaflab.cli.bench.verify import command
-from olaflab.model.agreement import cases
-from olaflab.model.agreement.systems import compare
+from olaflab.model.agreement import verdicts as cases
+from olaflab.model.agreement.verdicts import compare
 from olafswitch.errors import BadInput
 
 
@@ -61,7 +61,7 @@ def test_the_least_fair_schedule_of_the_papers_clusters_is_found(
     periods: tuple[int, ...], bound: Fraction, answer: Answer
 ) -> None:
     """One service of waiting is the most that can lie between two clusters with room for both."""
-    assert verify(cases.paper(periods, 8, updates=6), cases.fairness(bound)).answer is answer
+    assert verify(cases.paper_system(periods, 8, updates=6), cases.fairness(bound)).answer is answer
 
 
 def test_a_looser_bound_never_turns_accept_into_reject() -> None:

@@ -62,7 +62,8 @@ def command(
         return _compare_programs(programs or 0, files, each)
     if lossy is not None:
         return _sum_over_lossy_links(lossy)
-    from olaftest.queue import conform, sharded
+    from olaftest.queue import conform
+    from olaftest.queue import in_cpp as sharded
     from olaftest.queue.golden import Unexplained
 
     reported = 0

@@ -25,10 +25,10 @@ def command() -> Report:
     loss of the first differs by more than 0.1 % of the updates or an age by more than 0.1 %, or when the
     median of the SDK's runs is outside of what `olaflab gain` predicts for one run.
     """
-    from olaflab.model.agreement import gain, workers
+    from olaflab.model.agreement import gain
 
-    arrivals = list(gain.compare(gain.CASES, log_progress))
-    sdk = list(workers.compare(workers.CASES, log_progress))
+    arrivals = list(gain.compare_arrivals(gain.ARRIVAL_CASES, log_progress))
+    sdk = list(gain.compare_runs(gain.SDK_CASES, log_progress))
     same, own = ([{**asdict(each), "agrees": each.agrees} for each in found] for found in (arrivals, sdk))
     tables = (
         _compare("predicted and measured, the same arrivals", "twin", arrivals,

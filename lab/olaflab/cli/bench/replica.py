@@ -53,7 +53,7 @@ def command(
 def _train(plan: "Plan", virtual: bool, seconds: float) -> "Outcome":
     from olaflab.training.replicas import live
     from olaflab.training.replicas import plan as plans
-    from olaflab.training.replicas import virtual as simulated
+    from olaflab.training.replicas import plan as simulated
     from olaftest.deployment import using_hosts
 
     with using_hosts(plans.testbed(plan, "unix" if virtual else "veth"), log_progress, not virtual) as made:

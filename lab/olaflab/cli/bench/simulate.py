@@ -99,7 +99,7 @@ def _compare_twin(testbed: str, updates: int, seed: int) -> Report:
 def _compare_gradients() -> Report:
     """Compare iSwitch's rounds, for which :mod:`olaflab.papers.iswitch` takes the model."""
     from olafctl.queue.verilate import build_queue
-    from olaflab.model.agreement.iterations import compare
+    from olaflab.model.agreement.queue import compare
     from olaflab.queue import aggregation
 
     library = build_queue(aggregation.GEOMETRY, log_progress)

@@ -1,11 +1,16 @@
-"""What ``olaflab gain`` predicts, compared with the twin: the same arrivals through P4 and Verilog."""
+"""Predictions of a job's gain, next to the twin and to the SDK's workers on it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from random import Random
 
 import numpy as np
+import olaf
+from olaf.policies import Plain
+from olaf.transport.virtual import VirtualNetwork
 
+from olafctl.control.serving import parameter_server
 from olafctl.membership.model import Host
 from olafctl.targets.interface import Running, TimedFrame, of_root
 from olafctl.targets.testbeds import load
@@ -14,17 +19,19 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import BEATS
 from olafctl.wire.layouts import BEAT_BYTES, FrameType
 from olafctl.wire.modes import Mode
-from olaflab.model.gain import Job, Way, scenario
+from olaflab.model.gain import Job, Spread, Way, gain, scenario, spread
 from olaflab.model.run import run
 from olaflab.model.scenario import Scenario, Trace
 from olaflab.segments import ages_of_oldest_segment
+from olaflab.training.cosim.medium import EngineMedium, address
+from olafswitch.errors import OlafError, Problem
 from olaftest.deployment import deployed
 from olaftest.frames import OlafFrame
 
 MS = 1_000_000
 RATE = 1_953_125
 """bit/s: the rate limiter's register holds its multiples exactly."""
-CASES = (
+ARRIVAL_CASES = (
     Job(300, 10 * MS, 10, 1, RATE, 8, 0.0, 1500),
     Job(300, 2 * MS, 10, 1, RATE, 8, 0.0, 1500),
     Job(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.0, 1500),
@@ -36,12 +43,12 @@ CASES = (
     Job(1000, 20 * MS, 3, 2, 3 * RATE, 8, 0.0, 1500),
     Job(1000, 20 * MS, 3, 3, 3 * RATE, 8, 0.0, 1500),
 )
-_INTERVALS = 120
+_ARRIVAL_INTERVALS = 120
 _INDICES = 16
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedArrivals:
     """One case, one way; ages in ns."""
 
     job: Job
@@ -62,7 +69,7 @@ class Compared:
         return abs(self.predicted_age - self.measured_age) <= 0.001 * self.measured_age
 
 
-def compare(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[Compared]:
+def compare_arrivals(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[ComparedArrivals]:
     """Each job, with FIFO and with Olaf, in both models. Raises OlafError."""
     for number, job in enumerate(jobs):
         bed = testbed(job)
@@ -87,14 +94,14 @@ clusters: [{{name: c, count: {job.clusters}, workers: {job.workers}, port: tor, 
     return load("gain.yaml", text)
 
 
-def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> Compared:
-    length = _INTERVALS * job.interval
+def _compared(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> ComparedArrivals:
+    length = _ARRIVAL_INTERVALS * job.interval
     planned = _planned(job, length, seed)
     predicted = run(_traced(job, way, planned), length, warm_up=length // 10)
     arrivals = list(_arrivals(planned, job, bed))
     ages = _ages(running, arrivals, job, bed, length)
     measured = of_root(running.queues).read("dropped_full") / max(len(arrivals), 1)
-    return Compared(job, way, predicted.loss, measured, predicted.average_age, ages)
+    return ComparedArrivals(job, way, predicted.loss, measured, predicted.average_age, ages)
 
 
 @dataclass(frozen=True)
@@ -180,3 +187,102 @@ def _ages(running: Running, arrivals: list[TimedFrame], job: Job, bed: Testbed, 
         ages.append(found.average)
     known = [age for age in ages if age is not None]
     return sum(known) / len(known) if len(known) == len(ages) else None
+
+
+SDK_CASES = (
+    Job(1800, 100 * MS, 4, 1, 1_000_000, 16, 0.1, 1500),
+    Job(300, 10 * MS, 3, 6, 5 * RATE, 8, 0.1, 1500),
+    Job(300, 3 * MS, 3, 12, 15 * RATE, 8, 0.1, 1500),
+)
+SEEDS = range(3)
+"""Random seeds of the SDK's runs; a prediction has its own."""
+_INTERVALS = 100
+"""Intervals that each worker runs for."""
+_SECONDS = 30.0
+"""Within which every worker must have its first weights."""
+
+
+@dataclass(frozen=True)
+class ComparedRuns:
+    """One case, one way; ages in ns."""
+
+    job: Job
+    way: Way
+    predicted_loss: Spread
+    measured_loss: Spread
+    """The SDK's, as a share of the frames."""
+    predicted_age: Spread
+    measured_age: Spread
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the SDK's medians are within the prediction's extremes, or 1 % beside them."""
+        loss, age = self.predicted_loss, self.predicted_age
+        return (
+            loss.lowest - 0.01 <= self.measured_loss.median <= loss.highest + 0.01
+            and 0.99 * age.lowest <= self.measured_age.median <= 1.01 * age.highest
+        )
+
+
+def compare_runs(jobs: tuple[Job, ...], progress: Callable[[str], None]) -> Iterator[ComparedRuns]:
+    """Each job, each way. Raises OlafError."""
+    for number, job in enumerate(jobs):
+        predicted = gain(job).outcomes
+        bed = testbed(job)
+        with deployed(bed, progress) as running:
+            for way in Way:
+                progress(f"the SDK, case {number + 1} of {len(jobs)}: {way}")
+                found = [trained(job, way, bed, running, seed) for seed in SEEDS]
+                loss, age = (spread(each) for each in zip(*found, strict=True))
+                yield ComparedRuns(job, way, predicted[way].lost, loss, predicted[way].age, age)
+
+
+def trained(job: Job, way: Way, bed: Testbed, running: Running, seed: int) -> tuple[float, float | None]:
+    """The share of frames lost, and the mean of the clusters' average ages in ns. Raises OlafError."""
+    registers = of_root(running.queues)
+    registers.write("mode", (Mode.FIFO if way is Way.FIFO else Mode.OLAF).number)
+    tolerance = 3 * job.interval / 1e9
+    random = Random(seed)
+    with closing(running.virtual_time()) as engine:
+        network = VirtualNetwork(EngineMedium(engine, bed))
+        host, number = address(bed.parameter_servers[0])
+        server = parameter_server(bed, f"{host}:{number}", Plain, port=network.port((host, number)))
+        workers = [
+            olaf.Worker(
+                f"{host}:{number}",
+                job.values,
+                segments=job.segments,
+                control=way is Way.CONTROL,
+                v=1 / tolerance,
+                delta_t=tolerance,
+                seed=random.getrandbits(31),
+                port=network.port(address(worker)),
+            )
+            for worker in bed.workers
+        ]
+        for worker in workers:
+            worker.begin(np.zeros(job.values, np.float32))
+        if not network.run(_SECONDS, lambda: all(worker.begun for worker in workers)):
+            raise OlafError(Problem("a worker was given no weights by the parameter server", "bench gain"))
+        begin = network.time
+        for worker in workers:
+            _send(network, worker, job, begin + random.random() * job.interval / 1e9, random)
+        network.run(begin + _INTERVALS * job.interval / 1e9)
+        ages = [server.age_of_model(cluster.name) for cluster in bed.clusters]
+        sent = sum(worker.counters.sent for worker in workers)
+    known = [age for age in ages if age is not None]
+    lost = registers.read("dropped_full")
+    age = None if len(known) < len(ages) else sum(known) / len(known) * 1e9
+    return lost / max(sent, 1), age
+
+
+def _send(network: VirtualNetwork, worker: olaf.Worker, job: Job, turn: float, random: Random) -> None:
+    """An update in every interval from ``turn`` on, late by up to the jitter's share of it."""
+
+    def offer() -> None:
+        worker.offer(gradient, 0.0)
+        worker.poll()
+        _send(network, worker, job, turn + job.interval / 1e9, random)
+
+    gradient = np.zeros(job.values, np.float32)
+    network.at(max(turn + random.random() * job.jitter * job.interval / 1e9, network.time), offer)

@@ -1,10 +1,11 @@
-"""The event-level model: whether it agrees with the Verilated OlafQueue, and how fast it is."""
+"""The event-level model next to the Verilated queue: single frames and gradients."""
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,11 @@ from olafctl.wire.frames import Endpoint
 from olafctl.wire.geometry import Geometry
 from olafctl.wire.layouts import BEAT_BYTES, GRADIENT_OFFSET, FrameType, Kind
 from olafctl.wire.modes import Mode
+from olaflab.model import iterations
+from olaflab.model.iterations import Approach, Job, Network
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Engine, Scenario, Source, Trace
+from olaflab.queue import aggregation
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import CYCLE_NS, QueueModel, Sidecar
 
@@ -195,3 +199,36 @@ def _through(model: QueueModel, trace: Trace, beats: int) -> list[tuple[int, int
 def _difference(ours: Result, counters: dict[str, int]) -> int:
     mine = ours.engines["engine"]
     return sum(abs(mine[name] - counters[name]) for name in mine if name in counters)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """ns until the last worker has the sum."""
+
+    workers: int
+    racks: int
+    size: int
+    """Bytes of the gradient."""
+    verilated: float
+    modelled: float
+
+
+def compare(library: Path, size: int, racks: Sequence[int]) -> Compared:
+    """Both, without hosts' software, over links of one rate; racks but the last are of one size.
+
+    Raises OlafError when a result of the Verilated queue is not the exact sum, or does not come.
+    """
+    whole = -(-size // 4) * 4
+    network = Network(
+        each_rack=racks[0] if len(racks) > 1 else 0,
+        rate=aggregation.RATE,
+        trunk=aggregation.RATE,
+        delay=aggregation.DELAY,
+        beats=aggregation.GEOMETRY.beats,
+        slots=aggregation.GEOMETRY.slots,
+        quota=aggregation.QUOTA,
+    )
+    course = iterations.run(Job(Approach.ENGINE, sum(racks), [whole], network=network))
+    # Virtual time is of whole picoseconds in one and of floating nanoseconds in the other.
+    verilated = round(aggregation.rounds(library, size, racks), 3)
+    return Compared(sum(racks), len(racks), size, verilated, round(float(course.updates[0]), 3))

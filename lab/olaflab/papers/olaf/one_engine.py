@@ -23,11 +23,11 @@ from olaflab.papers import spreads
 from olaflab.papers.figure import Points, Progress
 from olaflab.papers.olaf.demo.experiment import AT_ONCE, TOGETHER, TRACE
 from olaflab.papers.spreads import spread_over
-from olaflab.training.replay import schedule as schedules
+from olaflab.training.replay import trace as schedules
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.measure import reduction
 from olaflab.training.replay.report import mode_text
-from olaflab.training.replay.schedule import Load, Schedule, schedule, serialised, spread
+from olaflab.training.replay.run import reduction
+from olaflab.training.replay.trace import Load, Schedule, schedule, serialised, spread
 from olafswitch.errors import OlafError, Problem
 
 CLUSTERS, WORKERS, SLOTS = 9, 3, 8

@@ -29,8 +29,7 @@ from olaflab.papers.curves import COLUMNS, points
 from olaflab.papers.olaf.lab import Lab, Run, lab
 from olaflab.papers.runs import Runs, final, mean_reward
 from olaflab.papers.summary import Summary, compare, estimate
-from olaflab.training.cosim.medium import EngineMedium, address
-from olaflab.training.cosim.scripts import Script
+from olaflab.training.cosim.medium import EngineMedium, Script, address
 from olafswitch.errors import BadInput, Problem
 
 if TYPE_CHECKING:

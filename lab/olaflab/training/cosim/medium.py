@@ -1,12 +1,8 @@
-"""A medium of the SDK's virtual network: every datagram crosses a running engine, frame by frame.
+"""A running engine as the medium of the SDK's virtual network, and programs in its time."""
 
-Two simulators agree about the time conservatively. A datagram needs ``delay`` from a host to the engine and
-as much from the engine to a host. So what hosts do from now on reaches the engine ``delay`` from now at the
-earliest: up to there the engine may run. And what leaves it next reaches a host a ``delay`` later: only then
-the next step is due, or two delays after a host has sent. An idle engine is not stepped.
-"""
-
+import threading
 from collections import Counter
+from collections.abc import Callable
 from ipaddress import IPv4Address
 
 from olaf.transport.port import Address
@@ -101,3 +97,45 @@ def address(host: Host) -> Address:
 
 def _ns(network: VirtualNetwork) -> int:
     return round(network.time * NS)
+
+
+class Script:
+    """One program."""
+
+    def __init__(self, network: VirtualNetwork, program: Callable[["Script"], None]) -> None:
+        """``program`` begins when ``begin`` is called, and must call ``sleep`` from its own thread."""
+        self._network = network
+        self._program = program
+        self._go, self._paused = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._failure: BaseException | None = None
+        self.done = False
+
+    def begin(self, time: float) -> None:
+        """Start at virtual ``time`` in seconds; what the program raises is raised by the simulation."""
+        self._network.at(time, self._start)
+
+    def sleep(self, seconds: float) -> None:
+        """Go on so much later in virtual time."""
+        self._network.at(self._network.time + seconds, self._resume)
+        self._paused.release()
+        self._go.acquire()
+
+    def _start(self) -> None:
+        self._thread.start()
+        self._resume()
+
+    def _resume(self) -> None:
+        self._go.release()
+        self._paused.acquire()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        self._go.acquire()
+        try:
+            self._program(self)
+        except BaseException as failure:  # raised where the simulation runs
+            self._failure = failure
+        self.done = True
+        self._paused.release()

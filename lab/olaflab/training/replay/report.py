@@ -1,13 +1,20 @@
-"""A replay's figures as a table for people and as JSON."""
+"""Results of a replay as text, JSON and pictures."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from olafctl import plotting
 from olafctl.testbed.model import Testbed
+from olafctl.verify import aom
 from olafctl.wire.modes import Mode
-from olaflab.training.replay.measure import Measurement
-from olaflab.training.replay.run import Setting
-from olaflab.training.replay.schedule import Load, Schedule
-from olaflab.training.replay.trace import Trace
+from olaflab.segments import oldest_segment
+from olaflab.training.replay.frames import Receptions
+from olaflab.training.replay.run import Measurement, Outcome, Setting, cdf, clusters_of
+from olaflab.training.replay.trace import Load, Schedule, Trace
 
 _SCREENFUL = 20
 
@@ -144,3 +151,148 @@ def _us(nanoseconds: float | None) -> str:
 
 def _plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+_STYLES: dict[Mode, dict[str, Any]] = {
+    Mode.OLAF: {"color": plotting.BLUE, "ls": "-"},
+    Mode.FIFO: {"color": plotting.VERMILLION, "ls": (0, (5, 1))},
+}
+_BINS = 160
+_CLOSE_UP = 16
+"""Receptions of one cluster that the close-up shows, about."""
+
+
+def updates_per_frame(
+    outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path
+) -> None:
+    """The CDF of worker updates per outgoing frame, one curve an outcome (OLAF figure 6).
+
+    Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
+    """
+    figure = plotting.new_figure(6.8, 4.6)
+    axes = figure.subplots()
+    curves = [(outcome, *cdf(outcome.measurement.counts)) for outcome in outcomes]
+    largest = max([1, *(size for _, sizes, _ in curves for size in sizes)])
+    for place, (outcome, sizes, shares) in enumerate(curves):
+        axes.step(
+            [0, *sizes, largest + 1],
+            [0, *shares, 1],
+            where="post",
+            label=f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
+            color=plotting.COLOURS[place % len(plotting.COLOURS)],
+            ls=plotting.LINES[place % len(plotting.LINES)],
+            lw=2.0,
+        )
+    axes.set(
+        xlabel="worker updates in one outgoing update",
+        ylabel="share of outgoing updates with at most as many (CDF)",
+        xlim=(0, largest + 1),
+        ylim=(0, 1.02),
+    )
+    axes.set_title("Worker updates per outgoing update (OLAF figure 6)", fontsize=11)
+    axes.legend(loc="lower right", frameon=False)
+    axes.grid(alpha=0.25)
+    figure.suptitle(scenario_text(testbed, schedule, load), fontsize=9)
+    plotting.save(figure, *paths)
+
+
+def ages(outcomes: Sequence[Outcome], testbed: Testbed, schedule: Schedule, load: Load, *paths: Path) -> None:
+    """Three panels over time: what is offered, the mean Age-of-Model, and one cluster's sawtooth close up.
+
+    Raises OlafError when one of ``paths`` cannot be written, BadInput unless each is a PNG, SVG or PDF.
+    """
+    cluster_of = clusters_of(testbed)
+    sent_cluster = cluster_of[schedule.worker]
+    figure = plotting.new_figure(8.4, 9.0)
+    offered_axes, whole, close = figure.subplots(3, 1, height_ratios=(1, 2, 2))
+    edges = np.linspace(0, schedule.duration, _BINS + 1)
+    bits = load.blocks.frame_bytes[schedule.segment] * 8
+    offered = np.histogram(schedule.time, edges, weights=bits)[0] / (edges[1] - edges[0])
+    offered_axes.fill_between(
+        edges[:-1] / 1e3, offered, step="post", color="#888888", alpha=0.5, lw=0, label="offered"
+    )
+    first = int(cluster_of.min())
+    span = _close_up(outcomes[0].receptions, first)
+    for outcome in outcomes:
+        style: dict[str, Any] = {
+            **_STYLES[outcome.setting.mode],
+            "label": f"{mode_text(outcome.setting.mode)}, {rate_text(outcome.setting.rate)} output",
+            "lw": 1.4,
+        }
+        mean_age = _mean_age(outcome.receptions, schedule.time, sent_cluster, load.blocks.segments, edges)
+        whole.plot(edges[:-1] / 1e3, mean_age, **style)
+        close.plot(*_sawtooth(outcome.receptions, first, load.blocks.segments, span), **style)
+    rates = {outcome.setting.rate for outcome in outcomes if outcome.setting.rate is not None}
+    for rate in sorted(rates):
+        offered_axes.axhline(rate / 1e9, color="black", lw=1.0, ls="--", label=f"output, {rate_text(rate)}")
+    for axes in (offered_axes, whole):
+        axes.axvspan(span[0] / 1e3, span[1] / 1e3, color="black", alpha=0.12, lw=0)
+        axes.set_xlim(0, schedule.duration / 1e3)
+    offered_axes.set_title("Updates offered; the grey band is shown close up below", fontsize=11)
+    offered_axes.set(ylabel="rate, Gb/s", ylim=(0, offered_axes.get_ylim()[1] * 1.3))
+    whole.set_title("Age-of-Model at the parameter server, mean over the clusters that send", fontsize=11)
+    close.set_title(f"Age-of-Model of cluster {first}, close up", fontsize=11)
+    close.set(xlim=(span[0] / 1e3, span[1] / 1e3))
+    for axes in (whole, close):
+        axes.set(ylabel="Age-of-Model, µs", ylim=(0, axes.get_ylim()[1] * 1.15))
+    for axes in (offered_axes, whole, close):
+        axes.set(xlabel="virtual time, µs")
+        axes.legend(loc="upper right", frameon=False, ncols=3)
+        axes.grid(alpha=0.25)
+    figure.suptitle(scenario_text(testbed, schedule, load), fontsize=9)
+    plotting.save(figure, *paths)
+
+
+def _mean_age(
+    receptions: Receptions, sent: Indices, sent_cluster: Indices, segments: int, edges: Floats
+) -> Floats:
+    """µs: Δ averaged within each bin, then over the clusters that send in it; NaN where none does."""
+    within = 16
+    grid = np.linspace(edges[0], edges[-1], within * (len(edges) - 1), endpoint=False).astype(np.int64)
+    rows = []
+    for cluster in np.unique(sent_cluster):
+        times = sent[sent_cluster == cluster]
+        first, last = int(times.min()), int(times.max())
+        held = _oldest(receptions, int(cluster), segments, first)
+        age = aom.age_at(*held, grid, first).astype(np.float64)
+        age[(grid < first) | (grid > last)] = np.nan
+        rows.append(age)
+    return np.asarray(_known_mean(_known_mean(np.array(rows), axis=0).reshape(-1, within), axis=1) / 1e3)
+
+
+def _known_mean(values: Floats, axis: int) -> Floats:
+    """The mean of what is a number; NaN where nothing is."""
+    known = np.isfinite(values)
+    total, count = np.where(known, values, 0).sum(axis=axis), known.sum(axis=axis)
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
+
+
+def _close_up(receptions: Receptions, cluster: int) -> tuple[int, int]:
+    """Begin and end, in ns, of some of a cluster's receptions: not its very first."""
+    times = receptions.time[receptions.cluster == cluster]
+    if len(times) == 0:
+        return 0, 1
+    first, last = int(times[0]), int(times[-1])
+    begin = first + (last - first) // 20
+    width = (last - first) * _CLOSE_UP // max(len(times), _CLOSE_UP)
+    return begin, min(begin + max(width, 1), last + 1)
+
+
+def _sawtooth(
+    receptions: Receptions, cluster: int, segments: int, span: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """(times, ages) in µs of one cluster's curve within ``span``, in ns."""
+    times, values = aom.ages(*_oldest(receptions, cluster, segments), *span).corners
+    return times / 1e3, values / 1e3
+
+
+def _oldest(
+    receptions: Receptions, cluster: int, segments: int, initial: int | None = None
+) -> tuple[Indices, Indices]:
+    """Generation and delivery of a cluster's oldest segment."""
+    mine = receptions.cluster == cluster
+    columns = (receptions.segment[mine], receptions.generated[mine], receptions.time[mine])
+    return oldest_segment(*columns, segments, initial)

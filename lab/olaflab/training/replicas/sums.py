@@ -19,8 +19,7 @@ from olafctl.wire.geometry import segment_values
 from olafctl.wire.modes import Mode
 from olaflab.training.cosim.medium import EngineMedium, address
 from olaflab.training.replicas.lossy import LossyPort
-from olaflab.training.replicas.plan import Plan, Task, testbed
-from olaflab.training.replicas.virtual import run
+from olaflab.training.replicas.plan import Plan, Task, run, testbed
 from olafswitch.errors import OlafError, Problem
 from olaftest.deployment import using_hosts
 

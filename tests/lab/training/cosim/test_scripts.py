@@ -6,7 +6,7 @@ pytest.importorskip("olaf", reason="needs the SDK: pip install ./sdk")
 
 from olaf.transport.virtual import VirtualNetwork
 
-from olaflab.training.cosim.scripts import Script
+from olaflab.training.cosim.medium import Script
 
 
 def test_only_one_runs_and_time_passes_where_they_sleep() -> None:

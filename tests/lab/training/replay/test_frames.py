@@ -11,7 +11,7 @@ from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.layouts import TIMES, FrameType
 from olaflab.training.replay.frames import receptions, updates, values_in
-from olaflab.training.replay.schedule import Blocks, Load, schedule
+from olaflab.training.replay.trace import Blocks, Load, schedule
 from olafswitch.errors import BadInput, OlafError
 from olaftest.frames import OlafFrame
 from tests.lab.training.replay import small

@@ -3,7 +3,7 @@ import pytest
 
 from olafctl.queue.registers import REGISTERS
 from olaflab.training.replay.frames import Receptions
-from olaflab.training.replay.measure import cdf, measure, reduction, violations
+from olaflab.training.replay.run import cdf, measure, reduction, violations
 
 SENT = np.array([0, 10, 20, 30, 40, 100])
 CLUSTERS = np.array([0, 1, 0, 0, 1, 0])

@@ -11,11 +11,11 @@ from olafctl.queue.registers import IndexSettings, rate_word
 from olafctl.queue.settings import IndexRange
 from olafctl.targets.interface import TimedFrame
 from olafctl.wire.modes import Mode
-from olaflab.training.replay import plot, report
+from olaflab.training.replay import report
+from olaflab.training.replay import report as plot
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.run import Outcome, Setting, replay
-from olaflab.training.replay.schedule import Load, Schedule, schedule
-from olaflab.training.replay.trace import Trace
+from olaflab.training.replay.trace import Load, Schedule, Trace, schedule
 from olafswitch.errors import BadInput, OlafError
 from tests.lab.training.replay import small
 from tests.lab.training.replay.lone_queue import LoneQueue, in_cpp

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.schedule import Load, schedule, spread
+from olaflab.training.replay.trace import Load, schedule, spread
 from olafswitch.errors import BadInput
 from tests.lab.training.replay import small
 

@@ -12,12 +12,12 @@ from olafctl.targets import testbeds
 from olafctl.targets.interface import TimedFrame
 from olafctl.testbed.model import Testbed
 from olafctl.wire.modes import Mode
-from olaflab.training.replay import plot, report
+from olaflab.training.replay import report
+from olaflab.training.replay import report as plot
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.frames import updates, whole_model
 from olaflab.training.replay.run import Outcome, Setting, replay
-from olaflab.training.replay.schedule import Load, Schedule, schedule
-from olaflab.training.replay.trace import Trace
+from olaflab.training.replay.trace import Load, Schedule, Trace, schedule
 from olafswitch.errors import BadInput
 from olaftest.frames import OlafFrame
 from olaftest.queue.model import QueueModel

@@ -9,9 +9,8 @@ from olafctl.wire.geometry import Geometry
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo.experiment import TOGETHER, in_turn
 from olaflab.training.replay import trace as traces
-from olaflab.training.replay.measure import Measurement, reduction
-from olaflab.training.replay.run import Setting, clusters_of, replay
-from olaflab.training.replay.schedule import Load, schedule
+from olaflab.training.replay.run import Measurement, Setting, clusters_of, reduction, replay
+from olaflab.training.replay.trace import Load, schedule
 from olaftest.queue.model import QueueModel
 from tests.lab.training.replay import small
 from tests.lab.training.replay.lone_queue import LoneQueue

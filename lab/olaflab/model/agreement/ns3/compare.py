@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import mean
 
 from olaflab.model import library
-from olaflab.model.arrays import native_arrays
+from olaflab.model.library import native_arrays
 from olaflab.model.run import Result, run
 from olaflab.model.scenario import Scenario
 from olafswitch import cache, toolchain

@@ -11,7 +11,7 @@ from olafctl.wire.modes import Mode
 from olaflab.training.replay import trace as traces
 from olaflab.training.replay.frames import values_in
 from olaflab.training.replay.run import InVirtualTime, Outcome, Setting, clusters_of, replay
-from olaflab.training.replay.schedule import Load, Schedule, schedule
+from olaflab.training.replay.trace import Load, Schedule, schedule
 
 TRACE = Path("testbeds") / "traces" / "nine-clusters.npz"
 TOGETHER = Load(offered=60e9, link=100e9, frame_bytes=256)
@@ -87,7 +87,7 @@ def plots(experiment: Experiment, folder: Path) -> tuple[Path, ...]:
 
     Raises OlafError when they cannot be written.
     """
-    from olaflab.training.replay import plot
+    from olaflab.training.replay import report as plot
 
     figure6, ages = ([folder / f"{name}{kind}" for kind in _KINDS] for name in ("figure6", "age-of-model"))
     testbed, first = experiment.testbed, experiment.runs[0]

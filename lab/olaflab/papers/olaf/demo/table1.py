@@ -6,8 +6,8 @@ from typing import Any
 
 from olafctl.wire.modes import Mode
 from olaflab.papers.olaf.demo.experiment import Experiment, G
-from olaflab.training.replay.measure import reduction
 from olaflab.training.replay.report import as_json, mode_text
+from olaflab.training.replay.run import reduction
 
 
 @dataclass(frozen=True)
