@@ -1,6 +1,6 @@
 """Synchronous clusters: rounds over one engine and several, complete in spite of losses.
 
-That one engine's rounds are the Verilated queue's, tests/lab/model/test_verilated.py shows, and those of
+That one engine's rounds are the Verilated queue's, tests/lab/model/test_agreement.py shows, and those of
 several the twin's, test_several_engines.py.
 """
 

@@ -1,4 +1,4 @@
-"""Random programs: what they compute, and what is refused; beside the real tools where these are on PATH."""
+"""P4 programs as C++ and as Verilog: random ones and p4c's samples."""
 
 import random
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from olaflab.pipeline.samples.run import find, run
 from olafswitch.p4.compiler import as_text, compile_text, p4info_of
 from olafswitch.p4.refuse import Refused
 from olafswitch.p4.switch.native import NativeSwitch
@@ -101,3 +102,17 @@ def _frames_of(path: Path) -> list[bytes]:
         return [frame for _, frame in reader]
     finally:
         reader.close()
+
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAMS = find(ROOT / "tests" / "p4" / "programs")
+
+
+def test_there_are_programs() -> None:
+    assert len(PROGRAMS) >= 6
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_program(program: Path) -> None:
+    result = run(program)
+    assert result.outcome == "pass", result.reason

@@ -1,19 +1,23 @@
-"""The twin's bench: runs in turn, ratios run by run, and the spread of both."""
+"""Benches of packet rates: in virtual time, over veths, under faults, through compiled P4."""
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from olafctl.network import interfaces
+from olafctl.targets import testbeds
 from olafctl.targets.bmv2.target import TARGET
 from olafctl.targets.interface import of_root
-from olaflab.pipeline import shards
+from olaflab.pipeline import faults, shards
 from olaflab.pipeline.twin import Interleaved, Rate, ends, interleaved, wall
 from olafswitch.ports.transport import Transport
 from olaftest.deployment import deployed
+from tests.p4.switches import PROGRAMS
 
 MISSING = TARGET.missing()
 
@@ -84,3 +88,71 @@ def test_bmv2s_switches_alone_pass_every_frame_too(
         (run,) = report[name]
         assert run["frames"] == run["received"] > 0
     assert len(report["twin / bmv2 alone, veth"]) == 1
+
+
+def _olaflab(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "olaflab", *args], capture_output=True, text=True, check=False
+    )
+
+
+def test_samples_reports_each_outcome(tmp_path: Path) -> None:
+    text = (PROGRAMS / "parser.p4").read_text()
+    (tmp_path / "pipe.p4").write_text((PROGRAMS / "pipe.p4").read_text())
+    for name, stf in (("good", "packet 0 05\nexpect 0 00 01\n"), ("bad", "packet 0 05\nexpect 0 77\n")):
+        (tmp_path / f"{name}.p4").write_text(text)
+        (tmp_path / f"{name}.stf").write_text(stf)
+    (tmp_path / "broken.p4").write_text(text.replace("m.path = 1;", "m.path = y;"))
+    (tmp_path / "broken.stf").write_text("")
+    done = _olaflab("bench", "samples", str(tmp_path), "--json")
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    outcomes = {row["name"]: row["outcome"] for row in report["samples"]}
+    assert outcomes == {"good": "pass", "bad": "wrong", "broken": "refused"}
+    assert (report["pass"], report["wrong"], report["refused"]) == (1, 1, 1)
+    assert _olaflab("bench", "samples", str(tmp_path), "good", "broken").returncode == 0
+
+
+def test_bench_reports_rates() -> None:
+    done = _olaflab("bench", "p4", "--workers", "20", "--bytes", "128", "--seconds", "0.05", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["workers"] == 20 and figures["entries_per_s"] > 0
+    assert figures["rates"][0]["packets_per_s"] > 0
+
+
+KINDS = [Transport.UNIX, Transport.VETH]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_wrong_is_merged_and_it_goes_on(
+    kind: Transport, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind is Transport.VETH and (reason := interfaces.why_not()):
+        pytest.skip(reason)
+    monkeypatch.setenv("OLAF_STATE", str(tmp_path_factory.mktemp("s")))
+    bed = testbeds.load(testbeds.locate("laptop"))
+    bed = replace(bed, ports=tuple(replace(port, transport=kind) for port in bed.ports))
+    passed = faults.run(bed, malformed=2000, stopped=0.05, progress=lambda step: None)
+    assert len(passed) == (5 if kind is Transport.VETH else 4)
+    assert all(0 < each.arrived <= each.sent for each in passed.values())
+
+
+def test_what_is_stopped_does_not_outlive_the_bench() -> None:
+    bench = """
+import sys, psutil
+from olaflab.pipeline.faults import stopped
+with stopped(psutil.Process(int(sys.argv[1])), 600):
+    print("stopped", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen(["sleep", "600"]) as engine:
+        try:
+            line = [sys.executable, "-c", bench, str(engine.pid)]
+            with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+                assert running.stdout is not None
+                assert running.stdout.readline() == b"stopped\n"
+                running.kill()
+            assert engine.wait(timeout=60) == -9
+        finally:
+            engine.kill()
