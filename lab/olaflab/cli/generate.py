@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from olafctl import __version__, environments, paths
-from olafswitch.errors import OlafError, Problem
+from olafswitch.errors import BadInput, OlafError, Problem
 
 _PROTOC = environments.Environment("grpcio-tools", ("grpcio-tools==1.76.0",))
 """The compiler of .proto files. Code that it writes runs on every protobuf from 6.31.1 on."""
@@ -92,6 +92,10 @@ def command(check: bool) -> None:
     They follow from the header layouts, the register map, the templates' defaults and the .proto files.
     """
     home = paths.sources()
+    if not (home / "lab").is_dir():
+        raise BadInput(
+            Problem("the sources that it writes are not installed", str(home), "run it in a checkout")
+        )
     stale = {place: text for place, text in generated().items() if _text(home / place) != text}
     if check and stale:
         raise OlafError(

@@ -14,6 +14,7 @@ pytest.importorskip("olaf", reason="the SDK is not installed (pip install ./sdk)
 
 from olafctl import paths, plotting
 from olaflab import pictures
+from olaflab.cli import generate
 from olaflab.cli.reproduce import Unmeasured, command
 from olaflab.papers import shelf, store
 from olaflab.papers.check import agree, differences
@@ -252,6 +253,9 @@ def test_wrong_requests_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(paths, "sources", lambda: tmp_path)  # as in a wheel
     with pytest.raises(BadInput, match=r"points and summaries are not installed.*in a checkout"):
         ask("olaf", "fig2")
+    with pytest.raises(BadInput, match=r"are not installed.*in a checkout"):
+        CliRunner().invoke(generate.command, ["--check"], catch_exceptions=False)
+    assert contents(tmp_path) == {}
 
 
 def test_a_curve_further_left_at_a_lower_rate_is_reported() -> None:

@@ -11,6 +11,7 @@ from olafctl import plotting
 from olafctl.testbed.model import Testbed
 from olafctl.verify import aom
 from olafctl.wire.modes import Mode
+from olaflab import pictures
 from olaflab.segments import oldest_segment
 from olaflab.training.replay.frames import Receptions
 from olaflab.training.replay.run import Measurement, Outcome, Setting, cdf, clusters_of
@@ -157,8 +158,8 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 _STYLES: dict[Mode, dict[str, Any]] = {
-    Mode.OLAF: {"color": plotting.BLUE, "ls": "-"},
-    Mode.FIFO: {"color": plotting.VERMILLION, "ls": (0, (5, 1))},
+    Mode.OLAF: {"color": pictures.SUBJECT, "ls": "-"},
+    Mode.FIFO: {"color": pictures.GREYS[0], "ls": (0, (5, 1))},
 }
 _BINS = 160
 _CLOSE_UP = 16
