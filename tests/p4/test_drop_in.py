@@ -150,9 +150,13 @@ def test_each_wrong_use_is_one_line(commands: Path, compiled: Path, tmp_path: Pa
     cases: list[tuple[list[object], int, str]] = [
         (["p4c", "--no-such", "x.p4"], 2, "p4c: No such option"),
         (["p4c", "none.p4"], 2, "none.p4: no such file"),
+        (["p4c", "--toJSON", "ir.json", "lost.p4"], 2, "--toJSON is not done: "),
+        (["p4c-bm2-ss", "--pp", "out.p4", "lost.p4"], 2, "--pp is not done: "),
+        (["p4c-bm2-ss", "--p4runtime-entries-files", "e.txt", "lost.p4"], 2, "entries of the program stay"),
+        (["simple_switch", "--restore-state", "state", "--no-p4"], 2, "--restore-state is not done: "),
         (["p4c", "old.p4"], 2, "old.p4: this is P4_14"),
         (["p4c-bm2-ss", "--p4v", "14", "old.p4"], 2, "Olaf compiles P4_16"),
-        (["p4c-bm2-ss", "lost.p4"], 2, "lost.p4: preprocessor: #include"),
+        (["p4c-bm2-ss", "lost.p4"], 2, "lost.p4:1:1: preprocessor: #include"),
         (["p4c", "--target", "tofino", "lost.p4"], 2, "'tofino' is not"),
         (["simple_switch", "--no-such"], 2, "simple_switch: No such option"),
         (["simple_switch_grpc"], 2, "--no-p4"),
@@ -236,9 +240,18 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "register_read seen 1",
             "counter_write frames 2 5 320",
             "counter_read frames 2",
-            "mc_mgrp_create 7", "mc_node_create 1 2 3", "mc_node_associate 7 0", "mirroring_add 9 4",
+            "mc_mgrp_create 7", "mc_mgrp_create 7", "mc_node_create 1 2 3", "mc_node_associate 7 0",
+            "mirroring_add 9 5", "mirroring_add 9 4", "mirroring_get 9",
+            "set_queue_rate 5", "set_queue_rate 5",
+            "table_dump ternary", "show_actions", "mc_dump", "switch_info",
         )  # fmt: skip
         assert code == 0, out
+        assert "table_add exact" not in out  # no echo of what is piped
+        assert out.count("handle 0") == 4 and "port 4" in out and out.count("has no effect") == 1
+        dumped = [line.split("RuntimeCmd: ")[-1] for line in out.splitlines()]
+        at = dumped.index("Dumping entry 0x0")
+        assert dumped[at + 1] == "Match key:" and "Priority: 10" in dumped[at:] and "==========" in dumped
+        assert any(re.fullmatch(r"Action entry: \S+ - 0*3, 0+", line) for line in dumped), out
         assert "seen[1]= 255" in out and "frames[2]= (320 bytes, 5 packets)" in out
         assert controller.is_primary
         entry = TableEntry("exact", {"address": 0x0A000001, "port": 3}, "forward", {"port": 6, "label": 1})
@@ -246,6 +259,11 @@ def test_simple_switch_cli_programs_beside_a_controller(
         (group,) = controller.multicast_groups()
         assert sorted(replica.egress_port for replica in group.replicas) == [2, 3]
         assert controller.clone_sessions()
+        code, out = cli("table_dump_entry exact 0", "table_modify exact forward 0 6 2", "mc_node_create 4 4",
+                        "mc_node_associate 7 0", "mc_node_update 0 5 6", "mc_dump", "mc_node_dissociate 7 0",
+                        "mc_node_destroy 0", "table_dump_entry_from_key exact 10.0.0.1 3")  # fmt: skip
+        assert code == 0, out
+        assert "-> (rid=4) -> (ports=[5, 6], lags=[])" in out and out.count("Dumping entry 0x0") == 2
         code, out = cli(
             "table_delete_match exact 10.0.0.1 3", "table_clear ternary", "register_reset seen",
             "counter_reset frames", "mirroring_delete 9", "mc_mgrp_destroy 7", "table_reset_default exact",
@@ -257,11 +275,15 @@ def test_simple_switch_cli_programs_beside_a_controller(
             "table_add nowhere a 1 => 2": "no table named nowhere",
             "table_add exact forward 1 =>": "2 key fields",
             "table_add exact forward x 1 => 2 3": "'x' is not a number",
-            "table_delete exact 0": "table_delete_match",
-            "set_crc16_parameters x": "set_crc16_parameters does not exist",
+            "table_delete exact 0": "has no entry with handle 0",
+            "table_set_default exact forward 1": "takes 2 parameters, not 1",
+            "set_crc16_parameters x": "set_crc16_parameters is not done: a program's hashes are fixed",
+            "port_add veth9 3": "port_add is not done",
+            "no_such_verb": "does not exist in BMv2's command line",
+            "table_add exact forward 1 0x1000000 => 2 3": "does not fit",
             "register_read seen 99": "not below",
         }
         code, out = cli(*wrong)
-        errors = [line for line in out.splitlines() if line.startswith("Error: ")]
+        errors = [line for line in out.splitlines() if line.startswith("RuntimeCmd: Error: ")]
         assert code == 1 and len(errors) == len(wrong), out
         assert all(why in error for why, error in zip(wrong.values(), errors, strict=True)), out

@@ -12,7 +12,7 @@ from scapy.utils import wrpcap
 from olafswitch.errors import OlafError
 from olafswitch.ports.attachment import Attachment
 from olafswitch.ports.host import open_host_port
-from olafswitch.ports.pcap import PcapReader, PcapWriter, why_not_written
+from olafswitch.ports.pcap import PcapReader, PcapWriter, read_capture, why_not_written
 from olafswitch.ports.transport import Transport
 
 FRAME = bytes(range(60))
@@ -74,6 +74,28 @@ def test_other_files_are_named(tmp_path: Path, content: bytes, word: str) -> Non
     (tmp_path / "a.pcap").write_bytes(content)
     with pytest.raises(ValueError, match=word):
         PcapReader(tmp_path / "a.pcap").next()
+
+
+def test_bmv2s_own_files_are_read(tmp_path: Path) -> None:
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 0)
+    (tmp_path / "a.pcap").write_bytes(header + struct.pack("<IIII", 1, 2, len(FRAME), len(FRAME)) + FRAME)
+    assert read_capture(tmp_path / "a.pcap") == [(10**9 + 2000, FRAME)]
+
+
+@pytest.mark.parametrize(
+    ("records", "why"),
+    [
+        (b"\0" * 7, "ends inside of record 1: 7 bytes"),
+        (struct.pack("<IIII", 1, 2, len(FRAME), len(FRAME)) + FRAME[:-1], "ends inside of record 1"),
+        (struct.pack("<IIII", 1, 2, 2**31, 2**31) + FRAME, "says 2147483648 bytes"),
+        (struct.pack("<IIII", 1, 2, 14, len(FRAME)) + FRAME[:14], "frame 1 has 14 of its"),
+    ],
+)
+def test_a_damaged_capture_is_refused(tmp_path: Path, records: bytes, why: str) -> None:
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    (tmp_path / "a.pcap").write_bytes(header + records)
+    with pytest.raises(ValueError, match=why):
+        read_capture(tmp_path / "a.pcap")
 
 
 def test_a_new_capture_never_replaces_what_others_wrote(tmp_path: Path) -> None:

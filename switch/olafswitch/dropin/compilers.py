@@ -8,11 +8,27 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
-from olafswitch.dropin.options import begin, ignored
+from olafswitch.dropin.options import begin, given, ignored, refused
 
-_FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug")
-_VALUED = ("--top4", "--dump", "--toJSON", "--pp", "-T", "--maxErrorCount", "--excludeFrontendPasses",
-           "--excludeMidendPasses", "--disable-annotations", "-Xp4c", "-Xpreprocessor")  # fmt: skip
+_FLAGS = ("--emit-externs", "--ndebug", "--parser-inline-opt", "--loopsUnroll", "-v", "-g", "--debug",
+          "--testJson", "--doNotEmitIncludes", "--nocpp", "-W")  # fmt: skip
+_VALUED = ("--top4", "-T", "--maxErrorCount", "--excludeFrontendPasses", "--excludeMidendPasses",
+           "--disable-annotations", "-O", "-Xp4c", "-Xpreprocessor")  # fmt: skip
+_NO_PASSES = "this compiler has no passes of p4c's"
+_NO_DEPENDENCIES = "no file of dependencies is written"
+_REFUSED_FLAGS = {
+    **dict.fromkeys(("--listFrontendPasses", "--listMidendPasses"), _NO_PASSES),
+    **dict.fromkeys(("-M", "-MD", "-MG", "-MP"), _NO_DEPENDENCIES),
+    "--parser-only": _NO_PASSES,
+}
+_REFUSED_VALUED = {
+    **dict.fromkeys(("--toJSON", "--fromJSON", "--dump"), "this compiler does not write or read p4c's IR"),
+    "--pp": "no P4 is written; -E prints the preprocessed program",
+    "--metrics": "no metrics are written",
+    **dict.fromkeys(("--p4runtime-entries-files", "--p4runtime-entries-file"),
+                    "entries of the program stay in it, and P4Runtime reads them from the switch"),
+    **dict.fromkeys(("-MF", "-MT", "-MQ"), _NO_DEPENDENCIES),
+}  # fmt: skip
 _DIAGNOSTICS = re.compile(r"--W(disable|info|warn|error)(=.*)?")
 _P4_14 = re.compile(r"^\s*(header_type\s+\w+|field_list\s+\w+|parser\s+\w+)\s*\{", re.MULTILINE)
 
@@ -36,33 +52,42 @@ _P4_14 = re.compile(r"^\s*(header_type\s+\w+|field_list\s+\w+|parser\s+\w+)\s*\{
 @click.option("--std", "-x", "--p4v", "standard", default="p4-16", help="p4-16, or 16, alone.")
 @click.option("-E", "only_preprocess", is_flag=True, help="Print the preprocessed program only.")
 @click.version_option(__version__, "--version", "-V", message="%(prog)s of olafswitch %(version)s")
+@click.option("-U", "undefined", multiple=True, metavar="MACRO", help="Undefine a macro.")
 @ignored(_FLAGS, _VALUED)
+@refused(_REFUSED_FLAGS, _REFUSED_VALUED)
 def compiler(
     file: Path, output: Path | None, include: tuple[Path, ...], defines: tuple[str, ...],
     infos: tuple[str, ...], p4runtime_format: str | None, target: str, arch: str, standard: str,
-    only_preprocess: bool, **unused: Any,
+    only_preprocess: bool, undefined: tuple[str, ...], **unused: Any,
 ) -> None:  # fmt: skip
     """Compile the P4_16 program FILE for v1model, for Olaf's simple_switch and simple_switch_grpc.
 
-    Options of p4lang's compiler that are not listed here and concern its passes, warnings and dumps are taken
-    and have no effect; others are refused.
+    Options of p4lang's compiler that are not listed here and concern its passes and warnings are taken, and
+    named once as without effect; those that would write a file are refused.
     """
     from olafswitch.errors import BadInput, Problem
+    from olafswitch.p4.check.bmv2 import find_differences
+    from olafswitch.p4.check.program import check_program
     from olafswitch.p4.compiler import compile_text
     from olafswitch.p4.device_config import as_json
-    from olafswitch.p4.syntax.preprocess import preprocess
+    from olafswitch.p4.syntax.parse import parse
+    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess
 
     if standard not in ("p4-16", "p4_16", "16"):
         what = f"--std {standard} is not supported: Olaf compiles P4_16"
         raise BadInput(Problem(what, str(file), "translate the program to P4_16"))
     if not file.is_file():
         raise BadInput(Problem("no such file", str(file)))
-    macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
+    if dropped := given(unused):
+        click.echo(f"without effect here: {', '.join(dropped)}", err=True)
+    macros = {**parse_defines(defines), **dict.fromkeys(undefined)}
     text = preprocess(file, include, macros)
     if only_preprocess:
         click.echo(text, nl=False)
         return
     _check_version(text, file)
+    for pos, what in find_differences(check_program(parse(text), str(file))):
+        click.echo(f"{pos}: note: {what}, this compiler as P4_16 says", err=True)
     program = compile_text(text, file=str(file))
     if program.architecture != arch:
         raise BadInput(Problem(f"the program is for {program.architecture}, not {arch}", str(file)))

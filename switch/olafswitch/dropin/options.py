@@ -8,6 +8,8 @@ import click
 from olafswitch import log
 from olafswitch.console.command_line import run
 
+_WRITTEN: dict[str, str] = {}
+"""Options as they are written, by the names of their parameters."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -35,10 +37,30 @@ def ignored(flags: Sequence[str], valued: Sequence[str]) -> Decorator:
     return decorate
 
 
+def refused(flags: Mapping[str, str], valued: Mapping[str, str]) -> Decorator:
+    """Options that are known and not done, each with its reason."""
+
+    def refuse(_: click.Context, option: click.Parameter, value: object) -> None:
+        if value:
+            name = option.opts[0]
+            raise click.UsageError(f"{name} is not done: { {**flags, **valued}[name] }")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in (*flags, *valued):
+            hidden = click.option(name, _place(name), is_flag=name in flags, hidden=True,
+                                  expose_value=False, callback=refuse)  # fmt: skip
+            function = hidden(function)
+        return function
+
+    return decorate
+
+
 def _place(option: str) -> str:
-    return "unused_" + option.lstrip("-").replace("-", "_").lower()
+    place = "unused_" + "".join(each if each.isalnum() else "_" for each in option)
+    _WRITTEN[place] = option
+    return place
 
 
 def given(unused: Mapping[str, Any]) -> list[str]:
-    """The names of the ignored options that were given."""
-    return [name.removeprefix("unused_").replace("_", "-") for name, value in unused.items() if value]
+    """Return the ignored options that were given."""
+    return [_WRITTEN[name] for name, value in unused.items() if value]

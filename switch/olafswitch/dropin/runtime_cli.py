@@ -39,12 +39,9 @@ def runtime_cli(thrift_port: int, thrift_ip: str, device_id: int | None, **unuse
     with Session.connect(address, number, name=f"device {number}", role=_ROLE) as session:
         session.become_primary(take_over=True)
         verbs = Verbs(session)
-        interactive = sys.stdin.isatty()
         while True:
             click.echo(_PROMPT, nl=False)
             line = sys.stdin.readline()
-            if not interactive:
-                click.echo(line.rstrip("\n"))
             try:
                 words = shlex.split(line, comments=True)
                 if not line or words == ["EOF"]:

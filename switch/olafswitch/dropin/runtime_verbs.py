@@ -1,42 +1,57 @@
 """What each verb of ``simple_switch_CLI`` does with a switch. A wrong command is a ValueError, for people."""
 
-import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
 
+from olafswitch.dropin.runtime_words import (
+    REFUSED,
+    WITHOUT_EFFECT,
+    describe_action,
+    describe_call,
+    describe_table,
+    dump_entry,
+    find_table_action,
+    look_up,
+    name_ports,
+    parse_index,
+    parse_key,
+    parse_number,
+    parse_params,
+    parse_priority,
+    parse_rates,
+)  # fmt: skip
 from olafswitch.p4runtime.entities import (
     CloneSession,
     CounterData,
     DefaultAction,
-    Exact,
-    Lpm,
-    Match,
     MulticastGroup,
-    Optional,
-    Range,
     Replica,
     TableEntry,
-    Ternary,
 )
-from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Table
+from olafswitch.p4runtime.program import Table
 from olafswitch.p4runtime.session import Session
 
-_TOP = (1 << 31) - 1  # BMv2's smallest number is the first entry, P4Runtime's the last
-_T = TypeVar("_T")
 _Verb = Callable[[Sequence[str]], Iterable[str]]
 
 
 class Verbs:
-    """The verbs, by name; entry and node handles are this session's own, from 0."""
+    """The verbs of BMv2's runtime_CLI and sswitch_CLI, by name.
+
+    Handles count by table: what a table holds at its first use here has the first ones.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._entries: list[TableEntry] = []
-        self._nodes: list[list[Replica]] = []
-        self._verbs: dict[str, tuple[str, int, _Verb]] = {
+        self._entries: dict[str, list[TableEntry | None]] = {}
+        self._nodes: list[list[Replica] | None] = []
+        self._members: dict[int, list[int]] = {}
+        """The nodes that each group got here."""
+        self._said: set[str] = set()
+        self.verbs: dict[str, tuple[str, int, _Verb]] = {
             "help": ("", 0, self._help),
             "show_tables": ("", 0, self._show_tables),
+            "show_actions": ("", 0, self._show_actions),
             "table_info": ("TABLE", 1, self._table_info),
+            "table_show_actions": ("TABLE", 1, self._table_actions),
             "table_add": ("TABLE ACTION MATCH... => PARAMETER... [PRIORITY]", 3, self._add),
             "table_modify": ("TABLE ACTION HANDLE [=>] PARAMETER...", 3, self._modify),
             "table_delete": ("TABLE HANDLE", 2, self._delete),
@@ -46,85 +61,116 @@ class Verbs:
             "table_clear": ("TABLE", 1, self._clear),
             "table_num_entries": ("TABLE", 1, self._num_entries),
             "table_dump": ("TABLE", 1, self._dump),
+            "table_dump_entry": ("TABLE HANDLE", 2, self._dump_entry),
+            "table_dump_entry_from_key": ("TABLE MATCH... [PRIORITY]", 2, self._dump_by_key),
             "counter_read": ("COUNTER INDEX", 2, self._counter_read),
             "counter_write": ("COUNTER INDEX PACKETS BYTES", 4, self._counter_write),
             "counter_reset": ("COUNTER", 1, self._counter_reset),
             "register_read": ("REGISTER [INDEX]", 1, self._register_read),
             "register_write": ("REGISTER INDEX VALUE", 3, self._register_write),
             "register_reset": ("REGISTER", 1, self._register_reset),
+            "meter_get_rates": ("METER INDEX", 2, self._meter_get),
+            "meter_set_rates": ("METER INDEX RATE:BURST RATE:BURST", 4, self._meter_set),
+            "meter_array_set_rates": ("METER RATE:BURST RATE:BURST", 3, self._meter_set_all),
             "mirroring_add": ("SESSION PORT", 2, self._mirroring_add),
+            "mirroring_add_mc": ("SESSION GROUP", 2, self._mirroring_add_group),
             "mirroring_delete": ("SESSION", 1, self._mirroring_delete),
+            "mirroring_get": ("SESSION", 1, self._mirroring_get),
             "mc_mgrp_create": ("GROUP", 1, self._group_create),
             "mc_mgrp_destroy": ("GROUP", 1, self._group_destroy),
             "mc_node_create": ("INSTANCE PORT...", 1, self._node_create),
+            "mc_node_update": ("HANDLE PORT...", 1, self._node_update),
             "mc_node_associate": ("GROUP HANDLE", 2, self._node_associate),
+            "mc_node_dissociate": ("GROUP HANDLE", 2, self._node_dissociate),
+            "mc_node_destroy": ("HANDLE", 1, self._node_destroy),
+            "mc_dump": ("", 0, self._mc_dump),
+            "switch_info": ("", 0, self._switch_info),
+            "reset_state": ("", 0, self._reset_state),
         }
 
     def do(self, verb: str, words: Sequence[str]) -> Iterable[str]:
         """What the verb says. Raises ValueError for a wrong command, OlafError when the switch refuses."""
-        if verb not in self._verbs:
-            raise ValueError(f"{verb} does not exist over P4Runtime; help lists what does")
-        form, least, call = self._verbs[verb]
+        if verb in WITHOUT_EFFECT:
+            first = verb not in self._said
+            self._said.add(verb)
+            return [f"{verb} has no effect here: {WITHOUT_EFFECT[verb]}"] if first else []
+        if verb in REFUSED:
+            raise ValueError(f"{verb} is not done: {REFUSED[verb]}")
+        if verb not in self.verbs:
+            raise ValueError(f"{verb} does not exist in BMv2's command line; help lists what does")
+        form, least, call = self.verbs[verb]
         if len(words) < least:
             raise ValueError(f"{verb} needs {form}")
         return list(call(words))
 
     def _help(self, words: Sequence[str]) -> Iterator[str]:
-        for verb, (form, _, _) in self._verbs.items():
+        for verb, (form, _, _) in self.verbs.items():
             yield f"{verb} {form}".rstrip()
 
     # Tables
 
     def _show_tables(self, words: Sequence[str]) -> Iterator[str]:
         for table in self._session.program.tables.values():
-            yield _described(table)
+            yield describe_table(table)
+
+    def _show_actions(self, words: Sequence[str]) -> Iterator[str]:
+        yield from map(describe_action, self._session.program.actions.values())
 
     def _table_info(self, words: Sequence[str]) -> Iterator[str]:
-        table = self._table(words[0])
-        yield _described(table)
-        for action in table.actions.values():
-            yield f"{action.name} [{', '.join(f'{param.name}({param.bits})' for param in action.params)}]"
+        yield describe_table(self._table(words[0]))
+        yield from self._table_actions(words)
+
+    def _table_actions(self, words: Sequence[str]) -> Iterator[str]:
+        yield from map(describe_action, self._table(words[0]).actions.values())
 
     def _add(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
-        action = _action(table, words[1])
+        action = find_table_action(table, words[1])
         if "=>" not in words:
             raise ValueError("write => between the match and the action's parameters")
         middle = words.index("=>")
         match, rest = words[2:middle], list(words[middle + 1 :])
-        priority = _priority(rest.pop()) if table.has_priority and len(rest) > len(action.params) else 0
+        priority = parse_priority(rest.pop()) if table.has_priority and len(rest) > len(action.params) else 0
         if table.has_priority and not priority:
             raise ValueError(f"table {table.alias} needs a priority as the last word")
-        entry = TableEntry(table.alias, _key(table, match), action.alias, _params(action, rest), priority)
+        entry = TableEntry(
+            table.alias, parse_key(table, match), action.alias, parse_params(action, rest), priority
+        )
+        handles = self._handles(table)
         self._session.insert(entry)
-        self._entries.append(entry)
-        yield f"Entry has been added with handle {len(self._entries) - 1}"
+        handles.append(entry)
+        yield f"Entry has been added with handle {len(handles) - 1}"
 
     def _modify(self, words: Sequence[str]) -> Iterator[str]:
-        old = self._entry(words[0], words[2])
-        action = _action(self._table(words[0]), words[1])
-        params = _params(action, [word for word in words[3:] if word != "=>"])
+        table = self._table(words[0])
+        old = self._entry(table, words[2])
+        action = find_table_action(table, words[1])
+        params = parse_params(action, [word for word in words[3:] if word != "=>"])
         entry = TableEntry(old.table, old.match, action.alias, params, old.priority)
         self._session.modify(entry)
-        self._entries[_number(words[2])] = entry
+        self._handles(table)[parse_number(words[2])] = entry
         yield f"Entry {words[2]} has been modified"
 
     def _delete(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.delete(self._entry(words[0], words[1]))
+        table = self._table(words[0])
+        self._session.delete(self._entry(table, words[1]))
+        self._handles(table)[parse_number(words[1])] = None
         yield f"Entry {words[1]} has been deleted"
 
     def _delete_match(self, words: Sequence[str]) -> Iterator[str]:
-        table = self._table(words[0])
-        rest = list(words[1:])
-        priority = _priority(rest.pop()) if table.has_priority else 0
-        self._session.delete(TableEntry(table.alias, _key(table, rest), priority=priority))
+        entry = self._matching(words)
+        handles = self._handles(self._table(words[0]))
+        self._session.delete(entry)
+        for at, each in enumerate(handles):
+            if each is not None and each.key == entry.key:
+                handles[at] = None
         yield "Entry has been deleted"
 
     def _set_default(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
-        action = _action(table, words[1])
+        action = find_table_action(table, words[1])
         rest = [word for word in words[2:] if word != "=>"]
-        self._session.modify(DefaultAction(table.alias, action.alias, _params(action, rest)))
+        self._session.modify(DefaultAction(table.alias, action.alias, parse_params(action, rest)))
         yield f"Default action of {table.name} is {action.name}"
 
     def _reset_default(self, words: Sequence[str]) -> Iterator[str]:
@@ -132,8 +178,10 @@ class Verbs:
         yield "The default action is the program's own"
 
     def _clear(self, words: Sequence[str]) -> Iterator[str]:
-        entries = self._session.entries(self._table(words[0]).alias)
+        table = self._table(words[0])
+        entries = self._session.entries(table.alias)
         self._session.delete(*entries)
+        self._entries[table.alias] = []
         yield f"{len(entries)} entries have been deleted"
 
     def _num_entries(self, words: Sequence[str]) -> Iterator[str]:
@@ -141,35 +189,77 @@ class Verbs:
 
     def _dump(self, words: Sequence[str]) -> Iterator[str]:
         table = self._table(words[0])
-        yield from sorted(str(entry) for entry in self._session.entries(table.alias))
-        yield str(self._session.default_action(table.alias))
+        yield from ("==========", "TABLE ENTRIES")
+        for handle, entry in enumerate(self._handles(table)):
+            if entry is not None:
+                yield "**********"
+                yield from dump_entry(table, entry, handle)
+        default = self._session.default_action(table.alias)
+        yield from ("==========", "Dumping default entry")
+        yield describe_call(table, default.action, default.params) if default.action else "EMPTY"
+        yield "=========="
+
+    def _dump_entry(self, words: Sequence[str]) -> Iterator[str]:
+        table = self._table(words[0])
+        yield from dump_entry(table, self._entry(table, words[1]), parse_number(words[1]))
+
+    def _dump_by_key(self, words: Sequence[str]) -> Iterator[str]:
+        table, key = self._table(words[0]), self._matching(words).key
+        for handle, entry in enumerate(self._handles(table)):
+            if entry is not None and entry.key == key:
+                yield from dump_entry(table, entry, handle)
+                return
+        raise ValueError(f"table {table.alias} has no such entry")
 
     def _table(self, name: str) -> Table:
-        return _known(self._session.program.table_named, name)
+        return look_up(self._session.program.table_named, name)
 
-    def _entry(self, table: str, handle: str) -> TableEntry:
-        number = _number(handle)
-        if number >= len(self._entries) or self._entries[number].table != self._table(table).alias:
-            raise ValueError(
-                f"table {table} has no entry that this session added with handle {handle}; "
-                "table_delete_match takes a match"
-            )
-        return self._entries[number]
+    def _matching(self, words: Sequence[str]) -> TableEntry:
+        """Return the entry that a table's name, its match and its priority name, without an action."""
+        table, rest = self._table(words[0]), list(words[1:])
+        priority = parse_priority(rest.pop()) if table.has_priority else 0
+        return TableEntry(table.alias, parse_key(table, rest), priority=priority)
 
-    # Counters and registers
+    def _handles(self, table: Table) -> list[TableEntry | None]:
+        if table.alias not in self._entries:
+            self._entries[table.alias] = [*self._session.ordered_entries(table.alias)]
+        return self._entries[table.alias]
+
+    def _entry(self, table: Table, handle: str) -> TableEntry:
+        handles, number = self._handles(table), parse_number(handle)
+        entry = handles[number] if number < len(handles) else None
+        if entry is None:
+            raise ValueError(f"table {table.alias} has no entry with handle {handle}")
+        return entry
+
+    # Counters, registers and meters
 
     def _counter_read(self, words: Sequence[str]) -> Iterator[str]:
-        cells = self._session.counter(words[0])
-        index = _within(words[1], len(cells))
-        yield f"{words[0]}[{index}]= ({cells[index].bytes} bytes, {cells[index].packets} packets)"
+        if (table := self._counted(words[0])) is not None:
+            entry = self._entry(table, words[1])
+            found = {each.key: count for each, count in self._session.direct_counters(table.alias).items()}
+            cell, index = found[entry.key], parse_number(words[1])
+        else:
+            cells = self._session.counter(words[0])
+            index = parse_index(words[1], len(cells))
+            cell = cells[index]
+        yield f"{words[0]}[{index}]= ({cell.bytes} bytes, {cell.packets} packets)"
+
+    def _counted(self, name: str) -> Table | None:
+        """Return the table whose direct counter has this name."""
+        for counter in self._session.program.p4info.direct_counters:
+            full = counter.preamble.name
+            if name in (full, counter.preamble.alias) or full.endswith(f".{name}"):
+                return self._session.program.tables.get(counter.direct_table_id)
+        return None
 
     def _counter_write(self, words: Sequence[str]) -> Iterator[str]:
-        value = CounterData(_number(words[2]), _number(words[3]))
-        self._session.set_counter(words[0], [_number(words[1])], value)
-        yield f"{words[0]}[{words[1]}] has been written"
+        value = CounterData(parse_number(words[2]), parse_number(words[3]))
+        self._session.set_counter(words[0], [parse_number(words[1])], value)
+        yield f"{words[0]}[{words[1]}] has been updated"
 
     def _counter_reset(self, words: Sequence[str]) -> Iterator[str]:
-        cells = _known(self._session.program.counter_named, words[0]).size
+        cells = look_up(self._session.program.counter_named, words[0]).size
         self._session.set_counter(words[0], range(cells), CounterData(0, 0))
         yield f"{cells} cells have been reset"
 
@@ -178,125 +268,155 @@ class Verbs:
         if len(words) == 1:
             yield f"{words[0]}= {', '.join(map(str, cells))}"
         else:
-            yield f"{words[0]}[{words[1]}]= {cells[_within(words[1], len(cells))]}"
+            yield f"{words[0]}[{words[1]}]= {cells[parse_index(words[1], len(cells))]}"
 
     def _register_write(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.set_register(words[0], [_number(words[1])], _number(words[2]))
+        self._session.set_register(words[0], [parse_number(words[1])], parse_number(words[2]))
         yield f"{words[0]}[{words[1]}] has been written"
 
     def _register_reset(self, words: Sequence[str]) -> Iterator[str]:
-        cells = _known(self._session.program.register_named, words[0]).size
+        cells = look_up(self._session.program.register_named, words[0]).size
         self._session.set_register(words[0], range(cells), 0)
         yield f"{cells} cells have been reset"
+
+    def _meter_get(self, words: Sequence[str]) -> Iterator[str]:
+        cells = self._session.meter(words[0])
+        config = cells[parse_index(words[1], len(cells))]
+        pairs = ((config.cir, config.cburst), (config.pir, config.pburst)) if config is not None else ()
+        for number, (rate, burst) in enumerate(pairs):
+            yield f"{number}: info rate = {rate / 1e6}, burst size = {burst}"
+
+    def _meter_set(self, words: Sequence[str]) -> Iterator[str]:
+        self._session.set_meter(words[0], [parse_number(words[1])], parse_rates(words[2:]))
+        yield f"{words[0]}[{words[1]}] has been written"
+
+    def _meter_set_all(self, words: Sequence[str]) -> Iterator[str]:
+        cells = look_up(self._session.program.meter_named, words[0]).size
+        self._session.set_meter(words[0], range(cells), parse_rates(words[1:]))
+        yield f"{cells} cells have been written"
 
     # Replication
 
     def _mirroring_add(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.insert(CloneSession(_number(words[0]), [Replica(_number(words[1]), 0)]))
-        yield f"Session {words[0]} mirrors to port {words[1]}"
+        yield from self._mirror(parse_number(words[0]), [Replica(parse_number(words[1]), 0)])
+
+    def _mirroring_add_group(self, words: Sequence[str]) -> Iterator[str]:
+        yield from self._mirror(parse_number(words[0]), self._replicas(parse_number(words[1])))
+
+    def _mirror(self, session: int, replicas: Sequence[Replica]) -> Iterator[str]:
+        entity = CloneSession(session, replicas)
+        write = self._session.modify if session in self._sessions() else self._session.insert
+        write(entity)
+        yield f"Session {session} mirrors to {name_ports(replicas)}"
+
+    def _sessions(self) -> dict[int, CloneSession]:
+        return {each.session_id: each for each in self._session.clone_sessions()}
 
     def _mirroring_delete(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.delete(CloneSession(_number(words[0])))
+        self._session.delete(CloneSession(parse_number(words[0])))
         yield f"Session {words[0]} has been deleted"
 
+    def _mirroring_get(self, words: Sequence[str]) -> Iterator[str]:
+        found = self._sessions().get(parse_number(words[0]))
+        if found is None:
+            raise ValueError(f"session {words[0]} does not exist")
+        yield f"Session {words[0]} mirrors to {name_ports(found.replicas)}"
+
+    def _groups(self) -> dict[int, list[Replica]]:
+        return {each.group_id: list(each.replicas) for each in self._session.multicast_groups()}
+
+    def _replicas(self, group: int) -> list[Replica]:
+        groups = self._groups()
+        if group not in groups:
+            raise ValueError(f"multicast group {group} does not exist")
+        return groups[group]
+
     def _group_create(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.insert(MulticastGroup(_number(words[0])))
+        if parse_number(words[0]) not in self._groups():
+            self._session.insert(MulticastGroup(parse_number(words[0])))
         yield f"Group {words[0]} has been created"
 
     def _group_destroy(self, words: Sequence[str]) -> Iterator[str]:
-        self._session.delete(MulticastGroup(_number(words[0])))
+        self._session.delete(MulticastGroup(parse_number(words[0])))
+        self._members.pop(parse_number(words[0]), None)
         yield f"Group {words[0]} has been deleted"
 
     def _node_create(self, words: Sequence[str]) -> Iterator[str]:
-        self._nodes.append([Replica(_number(port), _number(words[0])) for port in words[1:]])
-        yield f"Node has been created with handle {len(self._nodes) - 1}"
+        self._nodes.append([Replica(parse_number(port), parse_number(words[0])) for port in words[1:]])
+        yield f"node was created with handle {len(self._nodes) - 1}"
+
+    def _node(self, handle: str) -> list[Replica]:
+        number = parse_number(handle)
+        node = self._nodes[number] if number < len(self._nodes) else None
+        if node is None:
+            raise ValueError(f"this run created no node with handle {handle}")
+        return node
+
+    def _node_update(self, words: Sequence[str]) -> Iterator[str]:
+        old, handle = self._node(words[0]), parse_number(words[0])
+        instance = old[0].instance if old else 0
+        new = [Replica(parse_number(port), instance) for port in words[1:]]
+        for group in (group for group, nodes in self._members.items() if handle in nodes):
+            self._change_group(group, old, new)
+        self._nodes[handle] = new
+        yield f"Node {handle} has been updated"
 
     def _node_associate(self, words: Sequence[str]) -> Iterator[str]:
-        group, handle = _number(words[0]), _within(words[1], len(self._nodes))
-        known = {each.group_id: list(each.replicas) for each in self._session.multicast_groups()}
-        if group not in known:
-            raise ValueError(f"multicast group {group} does not exist")
-        self._session.modify(MulticastGroup(group, [*known[group], *self._nodes[handle]]))
-        yield f"Node {handle} is in group {group}"
+        group = parse_number(words[0])
+        self._change_group(group, [], self._node(words[1]))
+        self._members.setdefault(group, []).append(parse_number(words[1]))
+        yield f"Node {words[1]} is in group {group}"
 
+    def _node_dissociate(self, words: Sequence[str]) -> Iterator[str]:
+        group, handle = parse_number(words[0]), parse_number(words[1])
+        node = self._node(words[1])
+        if handle not in self._members.get(group, []):
+            raise ValueError(f"node {handle} is not in group {group}")
+        self._change_group(group, node, [])
+        self._members[group].remove(handle)
+        yield f"Node {handle} has left group {group}"
 
-def _described(table: Table) -> str:
-    fields = ", ".join(f"{field.name}({field.kind.name.lower()}, {field.bits})" for field in table.fields)
-    return f"{table.name} [{fields}]"
+    def _node_destroy(self, words: Sequence[str]) -> Iterator[str]:
+        node, handle = self._node(words[0]), parse_number(words[0])
+        for group in [group for group, nodes in self._members.items() if handle in nodes]:
+            self._change_group(group, node, [])
+            self._members[group].remove(handle)
+        self._nodes[handle] = None
+        yield f"Node {handle} has been destroyed"
 
+    def _change_group(self, group: int, old: Sequence[Replica], new: Sequence[Replica]) -> None:
+        left = self._replicas(group)
+        for replica in old:
+            if replica in left:
+                left.remove(replica)
+        self._session.modify(MulticastGroup(group, [*left, *new]))
 
-def _known(lookup: Callable[[str], _T], name: str) -> _T:
-    try:
-        return lookup(name)
-    except KeyError as error:
-        raise ValueError(error.args[0]) from None
+    def _mc_dump(self, words: Sequence[str]) -> Iterator[str]:
+        yield from ("==========", "MC ENTRIES")
+        for group, replicas in sorted(self._groups().items()):
+            yield from ("**********", f"mgrp({group})")
+            for instance in dict.fromkeys(replica.instance for replica in replicas):
+                ports = [replica.egress_port for replica in replicas if replica.instance == instance]
+                yield f"  -> (rid={instance}) -> (ports=[{', '.join(map(str, ports))}], lags=[])"
+        yield from ("==========", "LAGS", "None for this PRE type", "==========")
 
+    # The switch
 
-def _action(table: Table, name: str) -> Action:
-    for action in table.actions.values():
-        if name in (action.name, action.alias):
-            return action
-    known = ", ".join(action.alias for action in table.actions.values())
-    raise ValueError(f"table {table.alias} has no action {name} (known: {known})")
+    def _switch_info(self, words: Sequence[str]) -> Iterator[str]:
+        yield f"{'device_id':20}: {self._session.device_id}"
+        yield f"{'p4runtime':20}: {self._session.api_version()}"
 
-
-def _params(action: Action, words: Sequence[str]) -> dict[str, int]:
-    if len(words) != len(action.params):
-        raise ValueError(f"action {action.alias} takes {len(action.params)} parameters, not {len(words)}")
-    return {param.name: _number(word) for param, word in zip(action.params, words, strict=True)}
-
-
-def _key(table: Table, words: Sequence[str]) -> dict[str, Match | int]:
-    if len(words) != len(table.fields):
-        raise ValueError(f"table {table.alias} has {len(table.fields)} key fields, not {len(words)}")
-    return {field.name: _match(field, word) for field, word in zip(table.fields, words, strict=True)}
-
-
-def _match(field: MatchField, word: str) -> Match:
-    match field.kind:
-        case MatchKind.EXACT:
-            return Exact(_number(word))
-        case MatchKind.OPTIONAL:
-            return Optional(_number(word))
-        case MatchKind.LPM:
-            value, slash, length = word.partition("/")
-            if not slash:
-                raise ValueError(f"{field.name} is matched by prefix: write VALUE/LENGTH, not {word}")
-            bits = _within(length, field.bits + 1)
-            return Lpm(_number(value) >> field.bits - bits << field.bits - bits, bits)
-        case MatchKind.TERNARY:
-            value, ands, mask = word.partition("&&&")
-            if not ands:
-                raise ValueError(f"{field.name} is ternary: write VALUE&&&MASK, not {word}")
-            return Ternary(_number(value) & _number(mask), _number(mask))
-        case MatchKind.RANGE:
-            low, arrow, high = word.partition("->")
-            if not arrow:
-                raise ValueError(f"{field.name} is a range: write LOW->HIGH, not {word}")
-            return Range(_number(low), _number(high))
-
-
-def _number(word: str) -> int:
-    """A number, an IP address or a MAC address as one number."""
-    try:
-        if word.count(":") == 5 and len(word) <= 17:
-            return int.from_bytes(bytes(int(part, 16) for part in word.split(":")), "big")
-        if "." in word or ":" in word:
-            return int(ipaddress.ip_address(word))
-        value = int(word, 0)
-    except ValueError:
-        raise ValueError(f"{word!r} is not a number, an IP address or a MAC address") from None
-    if value < 0:
-        raise ValueError(f"{word} is negative")
-    return value
-
-
-def _within(word: str, size: int) -> int:
-    value = _number(word)
-    if value >= size:
-        raise ValueError(f"{value} is not below {size}")
-    return value
-
-
-def _priority(word: str) -> int:
-    return max(_TOP - _number(word), 1)
+    def _reset_state(self, words: Sequence[str]) -> Iterator[str]:
+        program = self._session.program
+        self._session.delete(*(each for table in program.tables.values() if not table.is_const
+                               for each in self._session.entries(table.alias)))  # fmt: skip
+        self._session.modify(*(DefaultAction(table.alias) for table in program.tables.values()
+                               if not table.const_default_action))  # fmt: skip
+        self._session.delete(*self._session.clone_sessions(), *self._session.multicast_groups())
+        for counter in program.counters.values():
+            self._session.set_counter(counter.alias, range(counter.size), CounterData(0, 0))
+        for register in program.registers.values():
+            self._session.set_register(register.alias, range(register.size), 0)
+        self._entries.clear()
+        self._members.clear()
+        yield "State has been reset"

@@ -9,18 +9,21 @@ from typing import Any, NoReturn
 import click
 
 from olafswitch import __version__
-from olafswitch.dropin.options import begin, given, ignored
+from olafswitch.dropin.options import begin, given, ignored, refused
 
-_FLAGS = (
-    "--log-flush",
-    "--debugger",
-    "--enable-swap",
-    "--warn-on-invalid-hdr-read",
-    "--ret-zero-on-invalid-hdr-read",
-)
+_FLAGS = ("--log-flush", "--debugger", "--enable-swap", "--disable-swap", "--warn-on-invalid-hdr-read",
+          "--ret-zero-on-invalid-hdr-read")  # fmt: skip
 _VALUED = ("--nanolog", "--notifications-addr", "--debugger-addr", "--dump-packet-data", "--log-level", "-L",
            "--log-file-max-size", "--log-file-max-files", "--max-port-count", "--priority-queues",
-           "--rate-limiter-rate", "--rate-limiter-burst")  # fmt: skip
+           "--rate-limiter-rate", "--rate-limiter-burst", "--max-mc-groups", "--max-l1-entries",
+           "--max-l2-entries")  # fmt: skip
+_REFUSED_FLAGS = {"--json-version": "BMv2's JSON is not read; this folder's p4c writes what is"}
+_REFUSED_VALUED = {
+    "--packet-in": "frames come in by -i, also from files with --use-files",
+    "--dp-grpc-server-addr": "frames come in by -i, also from files with --use-files",
+    "--restore-state": "no state is saved; write it over P4Runtime",
+    "--load-modules": "no extern of another's is loaded",
+}
 _EVERY_HOST = ("0.0.0.0", "[::]")
 _DROP_PORT = 511
 _THRIFT_PORT = 9090  # BMv2's, where none is given
@@ -59,6 +62,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--log-file", type=_FILE, help="Log to this file, with .txt added.")
 @click.version_option(__version__, "--version", "-v", message="%(prog)s of olafswitch %(version)s")
 @ignored(_FLAGS, _VALUED)
+@refused(_REFUSED_FLAGS, _REFUSED_VALUED)
 def switch(
     file: Path | None, interfaces: tuple[str, ...], device_id: int, thrift_port: int | None,
     grpc_server_addr: str, grpc_server_ssl: bool, grpc_server_cert: Path | None, grpc_server_key: Path | None,
@@ -108,7 +112,7 @@ def switch(
             f"no Thrift at port {thrift_port}: P4Runtime, which simple_switch_CLI of this folder speaks"
         )
     if dropped := given(unused):
-        notes.append(f"without effect here: {', '.join(f'--{each}' for each in dropped)}")
+        notes.append(f"without effect here: {', '.join(dropped)}")
     with ExitStack() as stack:
         say = stack.enter_context(_log(log_file, log_console))
         running = stack.enter_context(

@@ -8,7 +8,7 @@ import grpc
 from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import messages
 from olafswitch.p4runtime.client import Client
-from olafswitch.p4runtime.dataplane import CounterData, P4Info
+from olafswitch.p4runtime.dataplane import CounterData, MeterConfig, P4Info
 from olafswitch.p4runtime.entities import CloneSession, DefaultAction, Entity, MulticastGroup, TableEntry
 from olafswitch.p4runtime.failures import P4RuntimeFailed, details
 from olafswitch.p4runtime.plain import counter_data
@@ -47,8 +47,12 @@ class Reader:
 
     def entries(self, table: str = "") -> set[TableEntry]:
         """Return the entries of one table, or of all; default actions are not among them."""
+        return set(self.ordered_entries(table))
+
+    def ordered_entries(self, table: str = "") -> list[TableEntry]:
+        """Return the entries of one table, or of all, in the switch's order."""
         query = p4runtime_pb2.Entity(table_entry={"table_id": self._table_id(table) if table else 0})
-        return {entry for entry in self._typed(query) if isinstance(entry, TableEntry)}
+        return [entry for entry in self._typed(query) if isinstance(entry, TableEntry)]
 
     def encoded_entries(self, table: str) -> list[bytes]:
         """Return the entries of one table as ``p4.v1.Entity`` messages, for :meth:`decoded`."""
@@ -110,6 +114,17 @@ class Reader:
         query = p4runtime_pb2.Entity(counter_entry={"counter_id": counter_id})
         found = {e.counter_entry.index.index: counter_data(e.counter_entry.data) for e in self._read(query)}
         return [found[index] for index in sorted(found)]
+
+    def meter(self, name: str) -> list[MeterConfig | None]:
+        """Return the configurations of an indirect meter, by index; None where a cell has none."""
+        query = p4runtime_pb2.Entity(meter_entry={"meter_id": self._resolved(self.program.meter_named, name)})
+        found = {each.meter_entry.index.index: each.meter_entry for each in self._read(query)}
+        rates = ("cir", "cburst", "pir", "pburst")
+        return [
+            MeterConfig(*(getattr(found[at].config, rate) for rate in rates))
+            if found[at].HasField("config") else None
+            for at in sorted(found)
+        ]  # fmt: skip
 
     def register(self, name: str) -> list[int]:
         """Return the values of a register of plain integers, by index. BMv2 answers UNIMPLEMENTED."""

@@ -21,7 +21,7 @@ from olafswitch.errors import BadInput, Problem
 from olafswitch.p4runtime import bytestrings, messages
 from olafswitch.p4runtime.address import Access
 from olafswitch.p4runtime.client import Client, StreamEnded
-from olafswitch.p4runtime.dataplane import P4Info
+from olafswitch.p4runtime.dataplane import MeterConfig, P4Info
 from olafswitch.p4runtime.entities import (
     CounterData,
     DigestMessage,
@@ -254,6 +254,11 @@ class Session(Reader):
         counter_id = self._resolved(self.program.counter_named, name)
         data = {"packet_count": value.packets, "byte_count": value.bytes}
         self._set_cells("counter_entry", {"counter_id": counter_id, "data": data}, list(indices))
+
+    def set_meter(self, name: str, indices: Iterable[int], config: MeterConfig) -> None:
+        """Set cells of an indirect meter. Raises BadInput for a name that the program lacks."""
+        meter_id = self._resolved(self.program.meter_named, name)
+        self._set_cells("meter_entry", {"meter_id": meter_id, "config": vars(config)}, list(indices))
 
     def _set_cells(self, kind: str, cell: dict[str, Any], indices: Sequence[int]) -> None:
         for start in range(0, len(indices), _BATCH):

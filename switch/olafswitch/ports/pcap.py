@@ -11,6 +11,8 @@ from olafswitch.ports.packet_socket import MAX_FRAME
 _NANOSECONDS = 0xA1B23C4D
 _MICROSECONDS = 0xA1B2C3D4
 _ETHERNET = 1
+_BMV2 = 0  # what BMv2 writes for its frames, which are Ethernet's
+_MAX_RECORD = 1 << 18  # libpcap's own limit
 _FILE_HEADER = struct.Struct("=IHHiIII")
 _RECORD_HEADER = struct.Struct("=IIII")
 
@@ -47,6 +49,27 @@ class PcapWriter:
         self._file.close()
 
 
+def read_capture(path: Path) -> list[tuple[int, bytes]]:
+    """Return the (ns since the epoch, frame) of a file that grows no more.
+
+    Raises OSError, and ValueError for a last record that is cut, and a frame that was shortened when it was
+    captured.
+    """
+    reader = PcapReader(path)
+    try:
+        frames = []
+        for number, record in enumerate(reader, 1):
+            if len(record[1]) < reader.original:
+                what = f"frame {number} has {len(record[1])} of its {reader.original} bytes"
+                raise ValueError(f"{path}: {what}; capture whole frames (tcpdump -s 0)")
+            frames.append(record)
+        if reader.left:
+            raise ValueError(f"{path} ends inside of record {len(frames) + 1}: {reader.left} bytes are left")
+        return frames
+    finally:
+        reader.close()
+
+
 class PcapReader:
     """Reads a pcap file that may still grow; a record not yet complete is "not there yet"."""
 
@@ -57,18 +80,23 @@ class PcapReader:
         self._order = ""
         self._unit = 1
         self._position = 0
+        self.original = 0
+        """The length on the wire of the frame that was read last."""
 
     def next(self) -> tuple[int, bytes] | None:
         """Return the next (ns since the epoch, frame), or None when there is no complete record.
 
-        Raises ValueError when the file is not a pcap file of Ethernet frames.
+        Raises ValueError when the file is not a pcap file of Ethernet frames, or a record's length none.
         """
         if not self._order and not self._begin():
             return None
         header = self._read(self._position, _RECORD_HEADER.size)
         if header is None:
             return None
-        seconds, fraction, length, _ = struct.unpack(f"{self._order}IIII", header)
+        seconds, fraction, length, self.original = struct.unpack(f"{self._order}IIII", header)
+        if length > _MAX_RECORD:
+            where = f"{self._path}: the record at byte {self._position}"
+            raise ValueError(f"{where} says {length} bytes, more than a capture's {_MAX_RECORD}")
         frame = self._read(self._position + _RECORD_HEADER.size, length)
         if frame is None:
             return None
@@ -82,6 +110,11 @@ class PcapReader:
     def close(self) -> None:
         self._file.close()
 
+    @property
+    def left(self) -> int:
+        """Bytes of the file behind the last complete record."""
+        return self._path.stat().st_size - self._position
+
     def _begin(self) -> bool:
         header = self._read(0, _FILE_HEADER.size)
         if header is None:
@@ -89,7 +122,7 @@ class PcapReader:
         for order in "<>":
             magic, _, _, _, _, _, link = struct.unpack(f"{order}IHHiIII", header)
             if magic in (_NANOSECONDS, _MICROSECONDS):
-                if link & 0xFFFF != _ETHERNET:
+                if link & 0xFFFF not in (_ETHERNET, _BMV2):
                     raise ValueError(f"{self._path} does not hold Ethernet frames")
                 self._order = order
                 self._unit = 1 if magic == _NANOSECONDS else 1000

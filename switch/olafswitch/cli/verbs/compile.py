@@ -38,11 +38,11 @@ def command(
     or uses what is not supported, is refused with its place and exit code 2; nothing is written then.
     """
     from olafswitch.p4.compiler import as_text, compile_text, p4info_of
-    from olafswitch.p4.syntax.preprocess import preprocess
+    from olafswitch.p4.syntax.preprocess import parse_defines, preprocess
 
     if output is None and verilog is None:
         raise click.UsageError("give -o, --verilog, or both")
-    macros = {name: value or "1" for name, _, value in (define.partition("=") for define in defines)}
+    macros = parse_defines(defines)
     functions = {name: kind for name, _, kind in (each.partition("=") for each in externs)}
     files: list[Path] = []
     fresh, module = True, None

@@ -45,7 +45,7 @@ def command(
     from olafswitch.p4runtime.agent import serve
     from olafswitch.p4runtime.dataplane import Unsupported
     from olafswitch.ports import spec
-    from olafswitch.ports.pcap import PcapReader, PcapWriter, why_not_written
+    from olafswitch.ports.pcap import PcapWriter, read_capture, why_not_written
     from olafswitch.ports.transport import Transport
 
     specs = spec.parse(ports, 511)
@@ -59,7 +59,10 @@ def command(
         came, left = each.where.split(",")
         try:
             if came:
-                frames += [(when, each.number, frame) for when, frame in PcapReader(Path(came))]
+                read = read_capture(Path(came))
+                if not read:
+                    log_progress(f"{came}: has no frame")
+                frames += [(when, each.number, frame) for when, frame in read]
             if left and (why := why_not_written(Path(left))):
                 problems.append(Problem(why, f"--port {each.number}", "choose another file"))
             elif left:

@@ -125,6 +125,11 @@ class _P4Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]  # pcpp has no t
         return False
 
 
+def parse_defines(words: Sequence[str]) -> dict[str, str | None]:
+    """Return the macros of ``NAME`` or ``NAME=VALUE``: without a value it is 1, as for any C compiler."""
+    return {name: value if given else "1" for name, given, value in (word.partition("=") for word in words)}
+
+
 def preprocess(
     source: Path, include: Sequence[Path] = (), defines: Mapping[str, str | None] | None = None
 ) -> str:

@@ -151,8 +151,11 @@ class Parsing:
         """A value of this type as it stands from here on in the frame; a header is valid."""
         made, at = dict[str, Node](), 8 * self.at
         for way, width in leaves(type_, node.pos):
-            made[way] = self.g.yes if way.endswith(VALID) else frame_bits(self.g, at, width)
-            at += 0 if way.endswith(VALID) else width
+            if way.endswith(VALID) or way.endswith(NEXT):
+                made[way] = self.g.yes if way.endswith(VALID) else self.g.const(0, width)
+                continue
+            made[way] = frame_bits(self.g, at, width)
+            at += width
         return made
 
     def advance(self, node: ir.ExternCall) -> None:

@@ -21,6 +21,8 @@ namespace {
 constexpr uint32_t MICROSECONDS = 0xA1B2C3D4;
 constexpr uint32_t NANOSECONDS = 0xA1B23C4D;
 constexpr uint32_t LINK_ETHERNET = 1;
+constexpr uint32_t LINK_BMV2 = 0;  // what BMv2 writes for its frames, which are Ethernet's
+constexpr uint32_t MAX_RECORD = 1 << 18;  // libpcap's own limit
 
 struct FileHeader {
     uint32_t magic;
@@ -135,7 +137,8 @@ class PcapPort final : public Port {
         swapped_ = turned == MICROSECONDS || turned == NANOSECONDS;
         if (!swapped_ && header.magic != MICROSECONDS && header.magic != NANOSECONDS)
             throw std::runtime_error(in_name_ + " is not a pcap file");
-        if ((host(header.link_type) & 0xFFFF) != LINK_ETHERNET)
+        uint32_t link = host(header.link_type) & 0xFFFF;
+        if (link != LINK_ETHERNET && link != LINK_BMV2)
             throw std::runtime_error(in_name_ + " does not hold Ethernet frames");
         position_ = sizeof header;
         return true;
@@ -146,6 +149,8 @@ class PcapPort final : public Port {
         RecordHeader header;
         if (pread(in_, &header, sizeof header, position_) != ssize_t(sizeof header)) return false;
         size_t length = host(header.length);
+        if (length > MAX_RECORD)
+            throw std::runtime_error(in_name_ + " has a record longer than any frame: it is damaged");
         off_t after = position_ + off_t(sizeof header + length);
         if (length > frame_.size() || length != host(header.original_length)) {
             struct stat file;

@@ -1,0 +1,192 @@
+"""The words of ``simple_switch_CLI``: numbers, matches and parameters read, entries and actions written."""
+
+import ipaddress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from olafswitch.p4runtime.entities import (
+    Exact,
+    Lpm,
+    Match,
+    MeterConfig,
+    Optional,
+    Range,
+    Replica,
+    TableEntry,
+    Ternary,
+)
+from olafswitch.p4runtime.program import Action, MatchField, MatchKind, Table
+
+_TOP = (1 << 31) - 1  # BMv2's smallest number is the first entry, P4Runtime's the last
+_T = TypeVar("_T")
+WITHOUT_EFFECT = {
+    **dict.fromkeys(("set_queue_rate", "set_queue_depth"), "no port has a queue, a frame leaves at once"),
+}
+_PROFILES = "action profiles are written over P4Runtime"
+_VALUE_SETS = "value sets are written over P4Runtime"
+_FIXED_PORTS = "a switch's ports are those of its -i options"
+_HASHES = "a program's hashes are fixed when it is compiled"
+REFUSED = {
+    **dict.fromkeys((
+        f"{stem}_{verb}" for stem in ("act_prof", "table_indirect") for verb in (
+            "create_member", "delete_member", "modify_member", "create_group", "delete_group",
+            "add_member_to_group", "remove_member_from_group")), _PROFILES),
+    **dict.fromkeys((
+        "table_indirect_add", "table_indirect_add_with_group", "table_indirect_delete",
+        "table_indirect_set_default", "table_indirect_set_default_with_group", "table_indirect_reset_default",
+        "table_dump_member", "table_dump_group", "act_prof_dump", "act_prof_dump_member",
+        "act_prof_dump_group"), _PROFILES),
+    **dict.fromkeys(("pvs_add", "pvs_remove", "pvs_get", "pvs_clear", "show_pvs"), _VALUE_SETS),
+    **dict.fromkeys(("port_add", "port_remove", "show_ports"), _FIXED_PORTS),
+    **dict.fromkeys(("set_crc16_parameters", "set_crc32_parameters", "set_toeplitz_hash_key"), _HASHES),
+    **dict.fromkeys(("get_time_elapsed", "get_time_since_epoch"), "the switch's clock is not read"),
+    **dict.fromkeys(("serialize_state", "write_config_to_file"), "the switch's state is read by verbs"),
+    "table_set_timeout": "idle timeouts are set over P4Runtime",
+    **dict.fromkeys(("load_new_config_file", "swap_configs"), "a program is pushed over P4Runtime"),
+    "mc_set_lag_membership": "there are no link aggregation groups",
+    "shell": "use a shell",
+}  # fmt: skip
+"""BMv2's verbs that are not done, each with its reason."""
+
+
+def name_ports(replicas: Iterable[Replica]) -> str:
+    return "port " + ", ".join(str(replica.egress_port) for replica in replicas)
+
+
+def parse_rates(words: Sequence[str]) -> MeterConfig:
+    """Return ``RATE:BURST`` twice, rates per microsecond, committed first."""
+    try:
+        (cir, cburst), (pir, pburst) = (word.split(":") for word in words)
+        return MeterConfig(int(float(cir) * 1e6), int(cburst), int(float(pir) * 1e6), int(pburst))
+    except ValueError:
+        raise ValueError(f"{' '.join(words)}: two RATE:BURST are needed, rates per microsecond") from None
+
+
+def describe_action(action: Action) -> str:
+    return f"{action.name:30} [{', '.join(f'{param.name}({param.bits})' for param in action.params)}]"
+
+
+def _hex(value: int, bits: int) -> str:
+    return value.to_bytes((bits + 7) // 8, "big").hex()
+
+
+def describe_call(table: Table, name: str, params: Mapping[str, int]) -> str:
+    action = find_table_action(table, name)
+    return (
+        f"Action entry: {action.name} - {', '.join(f'{params[param.name]:02x}' for param in action.params)}"
+    )
+
+
+def dump_entry(table: Table, entry: TableEntry, handle: int) -> Iterator[str]:
+    """An entry as BMv2's command line prints it; its priorities count from the first entry."""
+    yield f"Dumping entry {handle:#x}"
+    yield "Match key:"
+    width = max(20, *(len(field.name) for field in table.fields))
+    for field in table.fields:
+        match = entry.match.get(field.name)
+        yield f"* {field.name:{width}}: {field.kind.name:10}{_written(field, match)}"
+    if table.has_priority:
+        yield f"Priority: {_TOP - entry.priority}"
+    if entry.action:
+        yield describe_call(table, entry.action, entry.params)
+    else:
+        yield f"Index: {f'member({entry.member})' if entry.member else f'group({entry.group})'}"
+
+
+def _written(field: MatchField, match: Match | int | None) -> str:
+    match match:
+        case Exact(value) | Optional(value):
+            return _hex(value, field.bits)
+        case Lpm(value, length):
+            return f"{_hex(value, field.bits)}/{length}"
+        case Ternary(value, mask):
+            return f"{_hex(value, field.bits)} &&& {_hex(mask, field.bits)}"
+        case Range(low, high):
+            return f"{_hex(low, field.bits)} -> {_hex(high, field.bits)}"
+    if field.kind is MatchKind.LPM:
+        return _written(field, Lpm(0, 0))
+    if field.kind is MatchKind.RANGE:
+        return _written(field, Range(0, (1 << field.bits) - 1))
+    return _written(field, Ternary(0, 0))
+
+
+def describe_table(table: Table) -> str:
+    fields = ", ".join(f"{field.name}({field.kind.name.lower()}, {field.bits})" for field in table.fields)
+    return f"{table.name} [{fields}]"
+
+
+def look_up(lookup: Callable[[str], _T], name: str) -> _T:
+    try:
+        return lookup(name)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def find_table_action(table: Table, name: str) -> Action:
+    for action in table.actions.values():
+        if name in (action.name, action.alias):
+            return action
+    known = ", ".join(action.alias for action in table.actions.values())
+    raise ValueError(f"table {table.alias} has no action {name} (known: {known})")
+
+
+def parse_params(action: Action, words: Sequence[str]) -> dict[str, int]:
+    if len(words) != len(action.params):
+        raise ValueError(f"action {action.alias} takes {len(action.params)} parameters, not {len(words)}")
+    return {param.name: parse_number(word) for param, word in zip(action.params, words, strict=True)}
+
+
+def parse_key(table: Table, words: Sequence[str]) -> dict[str, Match | int]:
+    if len(words) != len(table.fields):
+        raise ValueError(f"table {table.alias} has {len(table.fields)} key fields, not {len(words)}")
+    return {field.name: _match(field, word) for field, word in zip(table.fields, words, strict=True)}
+
+
+def _match(field: MatchField, word: str) -> Match:
+    match field.kind:
+        case MatchKind.EXACT:
+            return Exact(parse_number(word))
+        case MatchKind.OPTIONAL:
+            return Optional(parse_number(word))
+        case MatchKind.LPM:
+            value, slash, length = word.partition("/")
+            if not slash:
+                raise ValueError(f"{field.name} is matched by prefix: write VALUE/LENGTH, not {word}")
+            bits = parse_index(length, field.bits + 1)
+            return Lpm(parse_number(value) >> field.bits - bits << field.bits - bits, bits)
+        case MatchKind.TERNARY:
+            value, ands, mask = word.partition("&&&")
+            if not ands:
+                raise ValueError(f"{field.name} is ternary: write VALUE&&&MASK, not {word}")
+            return Ternary(parse_number(value) & parse_number(mask), parse_number(mask))
+        case MatchKind.RANGE:
+            low, arrow, high = word.partition("->")
+            if not arrow:
+                raise ValueError(f"{field.name} is a range: write LOW->HIGH, not {word}")
+            return Range(parse_number(low), parse_number(high))
+
+
+def parse_number(word: str) -> int:
+    """A number, an IP address or a MAC address as one number."""
+    try:
+        if word.count(":") == 5 and len(word) <= 17:
+            return int.from_bytes(bytes(int(part, 16) for part in word.split(":")), "big")
+        if "." in word or ":" in word:
+            return int(ipaddress.ip_address(word))
+        value = int(word, 0)
+    except ValueError:
+        raise ValueError(f"{word!r} is not a number, an IP address or a MAC address") from None
+    if value < 0:
+        raise ValueError(f"{word} is negative")
+    return value
+
+
+def parse_index(word: str, size: int) -> int:
+    value = parse_number(word)
+    if value >= size:
+        raise ValueError(f"{value} is not below {size}")
+    return value
+
+
+def parse_priority(word: str) -> int:
+    return max(_TOP - parse_number(word), 1)
