@@ -18,7 +18,9 @@ class Inventory:
         declared = [list(_declared(block, reach)) for block in program.package]
         every = [item for items in declared for item in items]
         self.tables = [item for item in every if isinstance(item, ir.Table)]
-        self.value_sets = [item for item in every if isinstance(item, ir.ValueSet)]
+        self.value_sets = [
+            item for item in every if isinstance(item, ir.ValueSet) and item in reach.value_sets
+        ]
         self.actions = _listed_actions(program, declared, reach)
         """Those of tables and those that controls call, one per name: copies in several controls are one."""
         self.table_actions = {entry.action for table in self.tables for entry in table.actions}
@@ -45,6 +47,8 @@ class _Reach:
         """The actions that controls themselves call, in order."""
         self.meters: set[ir.Instance | None] = set()
         """Direct meters that code reads."""
+        self.value_sets: set[ir.ValueSet | None] = set()
+        """Those that a select uses."""
         self.extern_functions = False
         """Whether controls call any; calls in parsers do not count."""
         for block in program.package:
@@ -65,6 +69,11 @@ class _Reach:
                 code: list[ir.Statement] = [*found.variables, found.body, *(s.body for s in found.states)]
                 for part in code:
                     self._follow(part, found)
+                for case in (case for state in found.states for case in state.transition.cases):
+                    if isinstance(case.sets, ir.ValueSet):
+                        self.value_sets.add(case.sets)
+                    else:
+                        self.value_sets |= {each.values for each in case.sets}
             case ir.Function() | ir.Action():
                 self._follow(found.body)
 
