@@ -1,6 +1,7 @@
 """A client of etcd's v3 gRPC API: transactions and leases, each attempt bounded in time."""
 
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from olafswitch.errors import BadInput, OlafError, Problem
 from olafswitch.p4runtime import address as addresses
 
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
+_ELECTION = 2.0
+"""Attempts' time for which members without a leader are called again: they may be electing one."""
+_MEMBER = "etcdserver:"
+"""Beginning of the details that a member gives, and not the connection to it."""
+_PAUSE = 0.1
 _UNSENT = "failed to connect to all addresses"
 """Beginning of gRPC's details of a call that never left this process."""
 
@@ -82,17 +88,25 @@ class Etcd:
     def _call(
         self, name: str, request: Any, answer: Any, *, streams: bool = False, repeats: bool = True
     ) -> Any:
-        """Call the present endpoint, then the next ones while the call may be repeated. Raises OlafError."""
+        """Call the present endpoint, then the next ones while the call may be repeated; members that have no
+        leader at present are called again. Raises OlafError."""
         problems: list[Problem] = []
-        for _ in self.endpoints:
+        until = time.monotonic() + _ELECTION * self._timeout
+        elects = False
+        while len(problems) < len(self.endpoints) or (elects and time.monotonic() < until):
+            if len(problems) >= len(self.endpoints):
+                time.sleep(_PAUSE)
             channel, endpoint = self._channel, self.endpoints[self._turn % len(self.endpoints)]
             try:
                 found = self._attempt(channel, f"/etcdserverpb.{name}", request.SerializeToString(), streams)
             except (grpc.RpcError, ValueError, StopIteration) as error:
                 code = error.code() if isinstance(error, grpc.RpcError) else grpc.StatusCode.CANCELLED
                 details = (error.details() or code.name) if isinstance(error, grpc.RpcError) else "closed"
+                if isinstance(error, ValueError):
+                    raise OlafError(Problem("the connection to etcd was closed", endpoint)) from None
                 if code not in _GONE:
                     raise OlafError(Problem(f"etcd refused: {details}", endpoint)) from None
+                elects = elects or details.startswith(_MEMBER)
                 self._move_on(channel)
                 remedy = "start it, or name another endpoint with --etcd"
                 problems.append(Problem(f"etcd does not answer: {details}", endpoint, remedy))
@@ -101,7 +115,7 @@ class Etcd:
             else:
                 self._answered = True
                 return answer.FromString(found)
-        raise OlafError(*problems)
+        raise OlafError(*problems[-len(self.endpoints) :])
 
     def _attempt(self, channel: Any, path: str, data: bytes, streams: bool) -> Any:
         if not streams:
