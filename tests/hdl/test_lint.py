@@ -22,7 +22,7 @@ GEOMETRIES: tuple[dict[str, int], ...] = (
 
 
 def verilator(parameters: dict[str, int], *options: str) -> subprocess.CompletedProcess[str]:
-    """What Verilator says of the queue with these parameters."""
+    """Lint the queue with these parameters."""
     root = verilator_root()
     settings = [f"-G{name}={value}" for name, value in parameters.items()]
     line = [str(root / "bin" / "verilator_bin"), "--lint-only", *options, "--quiet", f"-I{HDL}", *settings]

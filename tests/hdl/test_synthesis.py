@@ -1,4 +1,4 @@
-"""What the queue takes of an XCU55C stays within half of the paper's, and its logic shallow."""
+"""Holds what the queue takes of an XCU55C to half of the paper's, and its logic shallow."""
 
 import re
 from collections.abc import Mapping

@@ -58,7 +58,7 @@ class FakeBlock:
         self.rows: list[dict[int, int]] = [{} for _ in about["tables"]]
         self.defaults: dict[int, int] = {}
         self.counts: dict[tuple[int, int], int] = {}
-        """By counter and cell: packets above 35 bits of bytes."""
+        """Packets by counter and cell, above 35 bits of bytes."""
 
     def read(self, offset: int) -> int:
         fixed = {driver.ID: driver.MAGIC, driver.DIGEST: int(self._about["digest"], 16), driver.COMMAND: 0}
@@ -92,7 +92,7 @@ class FakeBlock:
         self.counts[number, cell] = self.counts.get((number, cell), 0) + (1 << 35 | size)
 
     def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
-        """By the last part of a table's name: entries by key and mask."""
+        """Entries by the last part of a table's name, then by key and mask."""
         found: dict[str, dict[tuple[int, int], Stored]] = {}
         for about, rows in zip(self._about["tables"], self.rows, strict=True):
             bits, entry_bits, low = about["key_bits"], about["entry_bits"], about["action_low"]
@@ -192,5 +192,5 @@ class FakeCard:
         """The card stays: another agent may open it."""
 
     def tables(self) -> dict[str, dict[tuple[int, int], Stored]]:
-        """What the blocks hold, by the last part of the table's name."""
+        """List what the blocks hold, by the last part of the table's name."""
         return {name: entries for block in self.blocks.values() for name, entries in block.tables().items()}

@@ -74,7 +74,7 @@ class ShellBox(Box):
             self.tx.append(bench.sink(Signals.axis("cmac_tx", lane=port), clock))
         noted = ("seen_tuser_size", 16)
         self.seen = [bench.sink(Signals.axis("seen", [noted], port)) for port in range(ports)]
-        """What the receive adapters hand the box, with the sizes that they report."""
+        """List what the receive adapters hand the box, with the sizes that they report."""
         self.completions = bench.sink(
             Signals("completion_tdata", "", "", "completion_tvalid", "completion_tready")
         )

@@ -60,7 +60,7 @@ def random_frame(pick: random.Random) -> bytes:
 
 
 def packet_in(frame: Received) -> bytes:
-    """What the control plane sees of a frame to the host: the port and the frame."""
+    """Take the host header off: the port and the frame stay."""
     assert frame.data[:6] == b"\xff" * 6
     assert int.from_bytes(frame.data[12:14], "big") == HOST_ETHER_TYPE
     return frame.data[HOST_HEADER_BYTES - 2 :]
@@ -85,7 +85,7 @@ def leaves(box: Box) -> dict[int, list[bytes]]:
 
 
 def wanted(frames: list[tuple[int, bytes]]) -> dict[int, list[bytes]]:
-    """What the twin's programs send for these frames, by front port."""
+    """Run these frames through the twin's programs; the result by front port."""
     made: dict[int, list[bytes]] = {WORKERS_PORT: [], SERVERS_PORT: [], CPU_PORT: []}
     for port, frame in frames:
         for out, sent in TWIN.sends(port, frame):

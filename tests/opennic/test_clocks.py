@@ -1,4 +1,4 @@
-"""What crosses between the box's clocks: every register of it exists, and each is constrained."""
+"""Checks what crosses between the box's clocks: every register exists, and each is constrained."""
 
 import re
 import shutil

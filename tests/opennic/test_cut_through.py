@@ -60,7 +60,7 @@ def fifo(bench: MakeBench, hold: int = HOLD) -> tuple[Bench, Source, Sink]:
 
 
 def counted(this: Bench, cycles: int) -> dict[str, int]:
-    """Which of its pulses came in so many cycles, and how often."""
+    """Count its pulses in so many cycles."""
     count = Counter[str]()
     for _ in range(cycles):
         this.run(1)
@@ -226,7 +226,7 @@ def box() -> Iterator[Box]:
 
 
 def left_by(box: Box) -> Counter[tuple[int, bytes]]:
-    """What left, and by which port."""
+    """Count what left by each port."""
     return Counter((number + 1, one.data) for number, sink in enumerate(box.tx) for one in sink.frames())
 
 

@@ -1,4 +1,4 @@
-"""What stands in front of frames between host and box: put on and taken off at every length."""
+"""Puts the host header on and takes it off at every length."""
 
 import random
 

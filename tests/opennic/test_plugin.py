@@ -65,7 +65,7 @@ def test_ours_needs_no_ip(own: Plugin, made: Plugin) -> None:
 
 
 def good_answers() -> list[Answer]:
-    """What Vivado answers when the IPs are as the box needs them."""
+    """List Vivado's answers when the IPs are as the box needs them."""
     answers = [
         (ip, f"CONFIG.{name}", value)
         for ip, bits, externs in (("vnp4_1", "17", "1"), ("vnp4_2", "19", "0"))

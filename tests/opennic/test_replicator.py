@@ -67,7 +67,7 @@ def frame_of(pick: random.Random, size: int) -> bytes:
 
 
 def addressed_to(frame: bytes, rewrite: tuple[int, int, int]) -> bytes:
-    """What Scapy makes of the frame with the member's addresses."""
+    """Address the frame to the member, as Scapy does."""
     mac, addr, port = rewrite
     data = bytearray(frame)
     data[0:6], data[30:34], data[36:38] = (

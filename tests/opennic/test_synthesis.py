@@ -1,4 +1,4 @@
-"""What box and blocks take of the card; some minutes."""
+"""Holds box and blocks to their share of the card; some minutes."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from olaflab.opennic.box_synthesis import BLOCKS, BOX, PAPER, synthesize
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MOST = {"LUT": 16_000, "FF": 24_000, "URAM": 80}
-"""Of both blocks."""
+"""Most that both blocks may take."""
 
 
 def test_the_blocks_are_small_and_shallow() -> None:

@@ -1,4 +1,4 @@
-"""Which programs become Verilog, which are refused, and where; what is written is Verilog-2005."""
+"""Checks which programs become Verilog, which are refused, and where; what is written is Verilog-2005."""
 
 import json
 import re

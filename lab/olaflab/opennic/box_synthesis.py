@@ -1,4 +1,4 @@
-"""What the 250 MHz user box and each of its two blocks take of an XCU55C, as Yosys maps them.
+"""Maps the 250 MHz user box and each of its two blocks to an XCU55C with Yosys.
 
 In the box OlafQueue and the blocks are black boxes: the queue's own figures are those of
 :mod:`olaftest.queue.synthesis`.
@@ -30,12 +30,12 @@ class BoxUtilisation:
     part: str
     counts: Mapping[str, float]
     levels: int
-    """Of the longest path from register to register of its own, in levels of logic."""
+    """Levels of the longest path from register to register of its own, in levels of logic."""
     path: tuple[str, ...] = ()
     """The nets along it."""
 
     def percent(self, resource: str) -> float:
-        """Of an XCU55C; ``resource`` is a key of DEVICE."""
+        """Return the percent of an XCU55C; ``resource`` is a key of DEVICE."""
         return 100 * self.counts[resource] / DEVICE[resource]
 
 

@@ -16,7 +16,7 @@ from olafswitch.ports import unix
 BYTES = 4 << 20
 """Size of BAR2 once a bitstream with OpenNIC's shell is loaded."""
 ALL_ONES = 0xFFFFFFFF
-"""What a read gives that nothing answers."""
+"""The value of a read that nothing answers."""
 _COMMAND = 4
 _MEMORY_ENABLED = 2
 _RESCAN = "reboot warm, or remove the function and rescan: echo 1 > {}/remove; echo 1 > /sys/bus/pci/rescan"

@@ -34,7 +34,7 @@ def make(testbed: Testbed) -> Plugin:
 
 
 def not_driven(testbed: Testbed) -> list[Problem]:
-    """That the testbed asks for VitisNetP4, whose tables nothing here can write."""
+    """Report that the testbed asks for VitisNetP4, whose tables nothing here can write."""
     if testbed.blocks is Blocks.RTL:
         return []
     what = f"blocks: {testbed.blocks.value} can be built, not deployed: its tables need AMD's own driver"

@@ -29,7 +29,7 @@ _BASES = {window.name: BOX_BASE + window.base for window in WINDOWS}
 
 
 def open_bar(card: str) -> Bar:
-    """``card`` is a PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card.
+    """Open BAR2 of ``card``, a PCI Express function as ``0000:3b:00.0``, or the folder of a simulated card.
 
     Raises OlafError when it cannot be opened.
     """

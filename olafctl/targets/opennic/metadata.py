@@ -53,5 +53,5 @@ def fields(source: Path | None = None) -> tuple[MetaField, ...]:
 
 
 def width(all_fields: tuple[MetaField, ...]) -> int:
-    """Bits of the whole bus."""
+    """Count the bits of the whole bus."""
     return sum(field.bits for field in all_fields)

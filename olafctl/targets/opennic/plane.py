@@ -33,7 +33,7 @@ _MAX_PORT = 0xFFFF
 
 @dataclass(frozen=True)
 class Parts:
-    """What one IP's data plane is made of."""
+    """Holds the parts of one IP's data plane."""
 
     name: str
     """``vnp4_1`` or ``vnp4_2``."""
@@ -52,7 +52,7 @@ class Parts:
 
 
 class CardPlane(HardwarePlane):
-    """What the box does of a program (``members``, copies, packet-ins) beside what the block does."""
+    """Adds to the block's what the box does of a program: ``members``, copies, packet-ins."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts.driver, Program(parts.ip))

@@ -1,4 +1,4 @@
-"""What a machine lacks to build the bitstream, checked before hours are spent."""
+"""Finds what a machine lacks to build the bitstream, before hours are spent."""
 
 import os
 import re

@@ -18,7 +18,7 @@ GRPC_SOCKET = "p4runtime.sock"
 
 
 def write_settings(state: Path, settings: Settings) -> None:
-    """Write down what the process of the deployment in ``state`` is to serve."""
+    """Write down what the process of the deployment in ``state`` serves."""
     (state / SETTINGS).write_text(json.dumps(asdict(settings), default=str, indent=1) + "\n")
 
 

@@ -39,7 +39,7 @@ class BoxReplication:
         return self._members
 
     def reset(self) -> None:
-        """No groups, no members."""
+        """Remove all groups and members."""
         with self._together:
             self._registers.clear_groups()
         self._groups.clear()

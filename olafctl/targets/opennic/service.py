@@ -21,7 +21,7 @@ from olafswitch.p4runtime.agent import serve
 
 @dataclass(frozen=True)
 class Settings:
-    """What an agent serves, and where the parts of it are."""
+    """Says what an agent serves, and where the parts of it are."""
 
     card: str
     """A PCI Express function, as ``0000:3b:00.0``, or the folder of a simulated card."""

@@ -73,7 +73,7 @@ class Box:
         self.drivers = {
             ip.number: Driver(blocks[ip.number].description, *self._window(bases[ip.name])) for ip in IPS
         }
-        """What programs the tables of each block."""
+        """Drivers of the tables of each block."""
 
     def connect(self, ports: int) -> tuple[Source, Sink]:
         """Fill ``rx`` and ``tx``, a stream for each port; the host's two streams."""

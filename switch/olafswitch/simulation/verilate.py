@@ -20,7 +20,7 @@ _VERILATE = (
 )
 _COMPILE = ("-std=c++17", "-O1", "-fPIC", "-fvisibility-inlines-hidden", "-DVL_USER_STOP", "-DVL_USER_FINISH")
 Units = Mapping[str, tuple[Sequence[Path], Sequence[str]]]
-"""By name: sources that are compiled together, and flags of theirs."""
+"""Units by name: sources that are compiled together, and flags of theirs."""
 _PORT = re.compile(r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0(?:,\d+)?\);")
 
 

@@ -57,7 +57,7 @@ _LOST_EVERY = 100
 _DEAD_CYCLES = 260_000
 """After which a port that takes none no longer holds up the others."""
 _REWRITTEN = 0.01
-"""Of frames: after each of these an entry of none comes or goes, and one of theirs is written again."""
+"""Share of frames after which a stranger's entry comes or goes, and a known one is written again."""
 _UDP = layouts.ETHERNET.size + layouts.IPV4.size + layouts.UDP.size
 _CHECKSUM_AT = layouts.ETHERNET.size + 10
 
@@ -126,7 +126,7 @@ def _second(file: str, architecture: str, driver: Driver | None = None) -> _Prog
 
 
 class Twin:
-    """What the twin's programs send for a frame that meets an empty queue."""
+    """Sends a frame that meets an empty queue through the twin's programs."""
 
     def __init__(self) -> None:
         self._first = _first("vnp4_1.p4", "v1model").switch
@@ -139,7 +139,7 @@ class Twin:
         self._second.set_multicast_group(_FLOOD_GROUP, [Replica(port, 0) for port in PORTS])
 
     def first(self, port: int, frame: bytes) -> list[Sent]:
-        """What VNP4₁ sends."""
+        """Run VNP4₁ on a frame."""
         return self._first.process(port, frame)
 
     def sends(self, port: int, frame: bytes) -> list[Sent]:

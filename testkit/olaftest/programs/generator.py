@@ -194,12 +194,12 @@ CHOSEN = "x > 100 ? y - (bit<32>) x : (bit<32>) (x < 8w50 ? x : y[7:0])"
 
 
 def chosen(x: int, y: int) -> int:
-    """What the programs' function ``chosen`` computes."""
+    """Compute the programs' function ``chosen``."""
     return y - x & 0xFFFFFFFF if x > 100 else x if x < 50 else y & 0xFF
 
 
 def expected(frame: bytes, results: list[Expr]) -> bytes:
-    """What the program sends for a frame."""
+    """Compute what the program sends for a frame."""
     number, left, values = int.from_bytes(frame[:FRAME_BYTES], "big"), FRAME_BYTES * 8, {}
     for name, width in FIELDS.items():
         left -= width

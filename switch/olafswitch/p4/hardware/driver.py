@@ -109,7 +109,7 @@ class Table:
             del self._content[row]
 
     def set_default(self, action: tuple[int, int] | None) -> None:
-        """What is done where no entry matches: an action and its parameters; None is the program's own."""
+        """The action where no entry matches: an action and its parameters; None is the program's own."""
         if action is None:
             default = self._about["default"]
             action = (default["action"], self.packed(default["action"], default["data"]))
@@ -179,7 +179,7 @@ class Driver:
         self._tables = made
         self.tables = {each.name: each for each in made[: len(made) - about["value_set_tables"]]}
         self.value_sets: dict[str, list[Table]] = {}
-        """By name: a table for each place where a parser looks one up."""
+        """Tables by name: one for each place where a parser looks one up."""
         for each in made[len(self.tables) :]:
             self.value_sets.setdefault(each.name, []).append(each)
         self.registers = {each["name"]: at for at, each in enumerate(about["registers"])}
@@ -199,7 +199,7 @@ class Driver:
             self.command(what | SWEEP, target, cells - 1, (0, 0)[: self._cell_words])
 
     def read_cell(self, register: int, index: int) -> int:
-        """What a register's cell holds."""
+        """Read a register's cell."""
         return self._ask(READ_CELL, register, index)
 
     def write_cell(self, register: int, index: int, value: int) -> None:

@@ -33,7 +33,7 @@ class SimulatedSwitch(HardwarePlane):
         about: Mapping[str, Any], files: Sequence[Path], info: Program, seed: int = 1,
         trace: Path | None = None, progress: Callable[[str], None] = lambda step: None, quick: bool = False,
     ) -> None:  # fmt: skip
-        """Of the module that ``about`` describes, in ``files``; ``trace`` gets its waveforms (VCD).
+        """Simulate the module that ``about`` describes, in ``files``; ``trace`` gets its waveforms (VCD).
 
         Raises OlafError when it cannot be built.
         """
@@ -59,7 +59,7 @@ class SimulatedSwitch(HardwarePlane):
         cls, text: str, info: Program, functions: Mapping[str, str] | None = None, seed: int = 1,
         file: str = "program.p4", quick: bool = False,
     ) -> "SimulatedSwitch":  # fmt: skip
-        """Of a preprocessed program. Raises Refused where it is outside of the subset."""
+        """Simulate a preprocessed program. Raises Refused where it is outside of the subset."""
         made = compile_module(text, file, "simulated", functions)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "simulated.v"
@@ -70,7 +70,7 @@ class SimulatedSwitch(HardwarePlane):
     def of_folder(
         cls, folder: Path, trace: Path | None = None, progress: Callable[[str], None] = lambda step: None
     ) -> "SimulatedSwitch":
-        """Of what ``olafswitch compile --verilog`` wrote. Raises BadInput when something is missing there."""
+        """Simulate what ``compile --verilog`` wrote. Raises BadInput when something is missing there."""
         described = [path for path in folder.glob("*.json") if path.with_suffix(".v").exists()]
         if len(described) != 1:
             what = f"holds {len(described) or 'no'} modules with a description"

@@ -16,7 +16,7 @@ MAX_SEARCH = 4096
 
 
 class Places:
-    """Which entry is where."""
+    """Tracks which entry is where."""
 
     def __init__(self, size: int) -> None:
         self._size = size

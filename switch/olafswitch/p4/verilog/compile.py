@@ -81,7 +81,7 @@ def write(made: Module, p4info: str, folder: Path, with_map: bool = False) -> li
 
 
 def report(made: Module) -> str:
-    """What a module is, for people."""
+    """Describe a module for people."""
     about = made.description
     lines = [
         f"module {made.name}",

@@ -13,7 +13,7 @@ from olafswitch.p4.verilog.values import VALID, Leaves, items, leaves, part
 
 BEAT = 64
 MAX_SHIFTS, MAX_CHOICES = 24, 8
-"""Of one program; conditions on which headers are put out, for one end of the parser."""
+"""Most of one program; conditions on which headers are put out, for one end of the parser."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ def emissions(machine: Machine, type_: t.Type, value: Leaves, pos: Pos) -> Itera
 
 
 class Deparsing:
-    """What a program's emissions do to a frame, for each end of its parser."""
+    """Works out what a program's emissions do to a frame, for each end of its parser."""
 
     def __init__(self, graph: Graph, ends: list[End], made: list[Emission], pos: Pos) -> None:
         self.g, self._pos = graph, pos

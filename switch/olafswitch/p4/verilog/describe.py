@@ -1,4 +1,4 @@
-"""What a driver needs to know of a module's tables, counters and registers."""
+"""Describes a module's tables, counters and registers for a driver."""
 
 import hashlib
 import json
@@ -62,5 +62,5 @@ def table(engine: Engine) -> dict[str, Any]:
 
 
 def digest(*described: list[dict[str, Any]]) -> str:
-    """What tells modules of different tables apart, in 32 bits."""
+    """Digest the tables into 32 bits, which tell modules apart."""
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:8]

@@ -37,7 +37,7 @@ class Count:
 
 
 class Externs:
-    """What the machine asks for; afterwards it knows the program's tables, counters and emissions."""
+    """Runs the externs; afterwards it knows the program's tables, counters and emissions."""
 
     def __init__(self, graph: Graph, places: Places, functions: Mapping[str, str]) -> None:
         """``functions``: what hash each user extern is, by its name's last part."""

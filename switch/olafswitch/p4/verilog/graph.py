@@ -26,7 +26,7 @@ class Node:
 
     @property
     def value(self) -> int | None:
-        """Of a constant; None of anything else."""
+        """Return the number of a constant, None of anything else."""
         return int(self.attr) if self.op == "const" else None
 
 
@@ -36,7 +36,7 @@ FACTOR = 16
 """Bits of a factor of one multiplier, without sign."""
 _COMMUTE = ("and", "or", "xor", "add", "mul", "eq")
 _CHOOSING = ("and", "or", "not", "mux", "onehot", "cat", "slice")
-"""What is worth looking into for what a fact decides."""
+"""Operations that a fact may decide."""
 _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
     "and": int.__and__,
     "or": int.__or__,
@@ -77,7 +77,7 @@ class Graph:
         return self.node("const", width, (), value & (1 << width) - 1)
 
     def input(self, name: str, width: int) -> Node:
-        """What comes with a frame."""
+        """Make the node of what comes with a frame."""
         return self.node("input", width, (), name)
 
     @property
@@ -337,7 +337,7 @@ class Graph:
         return self.binary(node.op, args[0], args[1], width or node.width)
 
     def under(self, assumed: Mapping[Node, Node]) -> Callable[[Node], Node]:
-        """What a node becomes where some nodes are known to be others; what is calculated stays one."""
+        """Return what folds a node where some nodes are known to be others; what is calculated stays one."""
         made: dict[Node, Node] = dict(assumed)
 
         def visit(node: Node) -> Node:

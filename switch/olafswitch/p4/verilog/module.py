@@ -75,7 +75,7 @@ class _Builder:
         self.digest = describe.digest(*self.about.values())
 
     def _result(self) -> dict[str, Node]:
-        """What leaves the header pipeline for each frame, by name."""
+        """Collect what leaves the header pipeline for each frame, by name."""
         p = self.p
         made = {"drop": p.drop, **{f"out_{name}": node for name, node in p.sideband_out.items()}}
         made |= {f"shift_{at}": condition for at, condition in enumerate(p.edits.shifts.values())}

@@ -61,7 +61,7 @@ class Parsing:
         self._rank = self._ranks()
         self._outside: tuple[tuple[int, bool], ...] = ()
         self._leave: tuple[ir.Statement, ...] = ()
-        """What copies the results of applied parsers back where parsing ends in the state that runs."""
+        """Copies the results of applied parsers back where parsing ends in the state that runs."""
 
     def run(self) -> list[End]:
         """Leaves the machine in the merged state of all ends."""

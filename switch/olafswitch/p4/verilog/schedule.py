@@ -1,4 +1,4 @@
-"""Which cycle each value is calculated in: as early as its operands allow, within a cycle's levels."""
+"""Divides the values into cycles: each as early as its operands allow, within a cycle's levels."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil, log
@@ -11,7 +11,7 @@ from olafswitch.p4.verilog.registers import Register
 LIMIT = 7.0
 """Levels of logic in one cycle, as estimated here; a mapped design's may be up to twice as many."""
 _KEY_LEVELS = 3.0
-"""What the first cycle of a lookup does with the key."""
+"""Levels that the first cycle of a lookup adds to the key's."""
 
 
 def _tree(inputs: int) -> float:
@@ -100,7 +100,7 @@ class Schedule:
                 self._put(node)
 
     def _put_cell(self, node: Node) -> None:
-        """What is stored is calculated in the cycle of ``node`` alone: all else of it is there before."""
+        """Put a cell where what is stored needs the cycle of ``node`` alone: all else is there before."""
         index, *others = self._needed[node]
         cycle = self.cycle[index] + (self._level[index] > LIMIT - 2) + registers.LATENCY
         cycle = max([cycle, *(self.cycle[each] + (self._level[each] > 0) for each in others)])

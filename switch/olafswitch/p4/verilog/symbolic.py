@@ -16,7 +16,7 @@ from olafswitch.p4.verilog.graph import Graph, Node
 from olafswitch.p4.verilog.values import NEXT, SIZE_BITS, VALID, Leaves, Operators, items, leaves, part, under
 
 MAX_ROUNDS = 256
-"""Of one loop, unrolled."""
+"""Most rounds of one loop, which is unrolled."""
 EXITED, LENGTH = "$exited", "$length"
 """Places of the machine's own: whether ``exit`` was reached; what v1model counts as the packet's length."""
 
@@ -27,7 +27,7 @@ def exclude(a: tuple[tuple[int, bool], ...], b: tuple[tuple[int, bool], ...]) ->
 
 
 class Surroundings(Protocol):
-    """What the machine asks of the architecture and the tables."""
+    """Answers what the machine asks of the architecture and the tables."""
 
     def extern(self, node: ir.ExternCall, machine: "Machine") -> Leaves: ...
 

@@ -16,7 +16,7 @@ SMALL = 64
 """Entries that are compared all at once, in registers."""
 RANGE_BITS = 16
 _FULL = 0.85
-"""Of the places of an exact engine, so that moving few entries makes room for one."""
+"""Share of the places of an exact engine, so that moving few entries makes room for one."""
 LATENCY = {"none": 1, "ternary": 3, "exact": 4, "lpm": 4}
 """Cycles of a lookup, by engine."""
 
@@ -65,7 +65,7 @@ class Engine:
 
     @property
     def entry_bits(self) -> int:
-        """Of what an entry does: its action and data."""
+        """Count the bits of what an entry does: its action and data."""
         return self.action_bits + self.data_bits
 
     @property
@@ -110,7 +110,7 @@ def _keys(table: ir.Table) -> tuple[Key, ...]:
 
 
 def engine(table: ir.Table) -> Engine:
-    """What looks a table up; raises Refused where nothing here can."""
+    """Choose what looks a table up; raises Refused where nothing here can."""
     kinds = {key.kind for key in table.match_keys}
     keys = _keys(table)
     for has, what in (

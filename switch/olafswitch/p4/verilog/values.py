@@ -24,7 +24,7 @@ def width(type_: t.Type) -> int | None:
 
 
 def items(type_: t.Type) -> list[tuple[str, t.Type]] | None:
-    """What a value is made of, by the way there; None of a scalar."""
+    """List the parts of a value by the way there; None of a scalar."""
     match t.stripped(type_):
         case t.Struct(fields=fields):
             return [(f".{name}", inner) for name, inner in fields]
@@ -52,7 +52,7 @@ def leaves(type_: t.Type, pos: Pos) -> Iterator[tuple[str, int]]:
 
 
 def part(value: Leaves, way: str) -> Leaves:
-    """What is under a part of a value."""
+    """Take what is under a part of a value."""
     return {name[len(way) :]: node for name, node in value.items() if name.startswith(way)}
 
 
