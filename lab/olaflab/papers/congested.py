@@ -126,7 +126,7 @@ class Run:
     """The outcome of one training."""
 
     returns: list[float]
-    """By part of the time: the mean of the episodes that ended in it, of the part before where none did."""
+    """Mean return of the episodes that ended in each part of the time; of the part before where none did."""
     gradients: int
     frames: int
     """Learners' frames that arrived at the server."""

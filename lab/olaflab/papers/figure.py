@@ -50,7 +50,7 @@ class Section:
     """The words of a figure: its tables, and each statement of the paper with the verdict on it."""
 
     tables: Mapping[str, Table]
-    """By name; the first one is the comparison with the paper, the others are sweeps."""
+    """Tables with their names; the first one is the comparison with the paper, the others are sweeps."""
     verdicts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -133,7 +133,7 @@ def modelled(
 Row = Mapping[str, Any]
 """A dataclass of plain values, as JSON holds it."""
 Columns = Mapping[str, str | Callable[[Row], str]]
-"""By head: a format string of the row, or a function that makes its cell."""
+"""A column for each head: a format string of the row, or a function that makes its cell."""
 
 
 def measured(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 GAMES = ("breakout",)
-"""What is played here of the papers' games, by the name of its ROM."""
+"""The papers' games that are played here, by the name of the ROM."""
 WIDTH, STACK = 42, 4
 """Pixels of a screen's width and height, half of the papers'; and screens that an agent sees at once."""
 

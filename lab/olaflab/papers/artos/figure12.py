@@ -24,7 +24,7 @@ GOAL = 3.0
 """Mean score over ten updates; play at random has 1.2."""
 ACTORS = 16
 _SHARE, _JITTER = 1 / 4, 0.1
-"""Of the paper's blocks; of each time."""
+"""Share of the paper's blocks; greatest relative deviation of each time."""
 _PLAY, _LEARN = _SHARE * T6.play, _SHARE * ACTORS * (T6.transfer + T6.learn)
 APART, BESIDE = "one after the other", "side by side"
 SYSTEMS: Mapping[str, tuple[str, float]] = {

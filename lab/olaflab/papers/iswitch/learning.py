@@ -32,8 +32,8 @@ TASKS: Mapping[str, Task] = {
     "PPO": Task(hopper.ProximalPolicy, 250.0, 10, 16_000, 50),
     "DDPG": Task(cheetah.Deterministic, 0.0, 10, 40_000, 200),
 }
-"""By the workload whose staleness they have. Returns of a pole are 500 at most; deep Q-learning stays below
-300."""
+"""Tasks by the workload whose staleness they have. Returns of a pole are 500 at most; deep Q-learning stays
+below 300."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ SHARES = (0.499, 0.832)
 """The least and the greatest part of an iteration that aggregation takes, over all workloads, with a
 parameter server and with all-reduce (iSwitch §2.3, figure 4)."""
 REDUCTION = (0.816, 0.858)
-"""By which iSwitch's aggregation takes less than a parameter server's, over all workloads (iSwitch §6.1)."""
+"""Shares by which iSwitch's aggregation is shorter than a server's, over all workloads (iSwitch §6.1)."""
 REDUCTION_RING = (0.634, 0.879)
-"""Than all-reduce's."""
+"""Shares by which it is shorter than all-reduce's."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def _bases(bases: Mapping[str, Any]) -> Table:
 
 
 def wired(kept: Mapping[str, Any]) -> Table:
-    """Medians; beside them what all that the busiest host sends takes on its link."""
+    """Tabulate medians beside the time that the busiest host's bytes take on its link."""
     rows = []
     for target, by_name in kept["ms"].items():
         for name, ways in by_name.items():
@@ -264,7 +264,7 @@ def _over(time: float, limit: float) -> str:
 
 
 def _statements(found: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Those of the paper, under (a)."""
+    """Check the paper's statements under (a)."""
     ours = found["fitted"]
     for workload in WORKLOADS:
         paper, each = _paper(workload), ours[workload.name]

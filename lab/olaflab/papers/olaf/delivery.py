@@ -202,7 +202,7 @@ class _Run:
         self._server_port = server.port
         random = Random(seed)
         self._senders: dict[bytes, _Sender] = {}
-        """By IPv4 address."""
+        """Senders by IPv4 address."""
         self._teams: dict[bytes, _Team] = {}
         for cluster in testbed.clusters:
             members = []

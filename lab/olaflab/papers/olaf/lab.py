@@ -47,9 +47,9 @@ class Run:
     """One training: its workers' rewards and times, and what became of their updates."""
 
     rewards: list[float]
-    """By update number: the mean over all workers."""
+    """Mean reward of all workers by update number."""
     seconds: list[float]
-    """By update number: when it was ready, in virtual time, the mean over all workers."""
+    """Time by update number: when it was ready, in virtual time, the mean over all workers."""
     sent: int
     received: int
     """Frames at the parameter server."""

@@ -41,7 +41,7 @@ CASES = (
 FIFO = CASES[0]
 _COLUMNS = ("gigabits", "queue", "seed", *Delivery.__dataclass_fields__)
 Measured = dict[tuple[int, str], list[Delivery]]
-"""By Gb/s and the case's name; a run a seed."""
+"""Runs by Gb/s and the case's name; a run a seed."""
 Speedups = dict[tuple[int, str], NDArray[np.float64]]
 """FIFO's time divided by the case's, with the same seed."""
 

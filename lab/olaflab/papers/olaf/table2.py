@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["figures", "scenarios"]
 
 Paper = Mapping[str, tuple[str, str, str, str]]
-"""By queue: loss in %, ages of S1 and S2 in ms, fairness."""
+"""Printed values by queue: loss in %, ages of S1 and S2 in ms, fairness."""
 TABLE_2: Paper = {
     "FIFO": ("88", "1714", "1710", "0.88"),
     DEEP_FIFO: ("88", "1714", "1710", "0.88"),

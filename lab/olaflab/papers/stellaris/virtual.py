@@ -38,9 +38,9 @@ class Costs:
     reserved: tuple[float, float]
     """All slots, all the time."""
     invoked: tuple[float, float]
-    """What runs, as the paper counts."""
+    """Invocations alone, as the paper counts."""
     whole: tuple[float, float]
-    """And cold starts, and what is kept alive meanwhile."""
+    """The same with cold starts and with learners that are kept alive."""
 
     def sums(self) -> tuple[float, float, float]:
         """Sums over learners and actors."""

@@ -19,7 +19,7 @@ from olaflab.training.cartpole import ActorCritic, DeepQ
 from olaflab.training.staled.train import Task, train
 
 SMALL = WORKLOADS[2:]
-"""Whose iterations take a few ms to simulate."""
+"""Workloads whose iterations take a few ms to simulate."""
 SOFTWARE = Software(1.008e6, byte=0.354, whole=True, duplex=True)
 COSTS = Costs(Variant(), SOFTWARE, {"DQN": 13.5, "A2C": 12.2, "PPO": 6.94, "DDPG": 19.25}, 0.01)
 """As fitted, rounded."""
@@ -143,7 +143,7 @@ def test_a_mean_is_of_all_seeds_or_none() -> None:
 
 
 def test_an_interrupted_command_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And finds what it would have found otherwise."""
+    """An interrupted command finds the same as one that is not."""
     tasks = {"A2C": Task(ActorCritic, 20.0, 10, 160, 10), "DQN": Task(DeepQ, 15.0, 10, 160, 10, times=2)}
     monkeypatch.setattr(learning, "TASKS", tasks)
     monkeypatch.setattr(learning, "staleness", lambda *_: Course(np.zeros(2), np.array([1, 3, 0]), 0, 0))

@@ -99,7 +99,7 @@ def hunt(lab: Lab) -> Hunt:
 
 
 def updates(testbed: Testbed, frames: list[TimedFrame]) -> dict[tuple[str, int], list[OlafFrame]]:
-    """By cluster and segment."""
+    """Collect updates by cluster and segment."""
     clusters = {worker.ip: cluster.name for cluster in testbed.clusters for worker in cluster.workers}
     found: dict[tuple[str, int], list[OlafFrame]] = defaultdict(list)
     for item in frames:
