@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olaf.experience.layout import CUT, GOES_ON, TERMINATED, layout
+from olaf.experience.nstep import returns
 from olaf.experience.ring import Ring
-from olaf.experience.samplers import Uniform, returns
+from olaf.experience.samplers import Uniform
 from olaf.experience.writer import Writer
 
 
