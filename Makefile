@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 CHECKS := mypy mypy-sdk generated vulture ruff clang-format
 
-.PHONY: demo test $(CHECKS) test-all install generate site dist clean
+.PHONY: demo test prose $(CHECKS) test-all install generate site dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/olafctl demo
@@ -38,6 +38,8 @@ mypy-sdk:
 	cd sdk && ../$(BIN)/mypy
 generated:
 	$(BIN)/olaflab generate --check
+prose: $(VENV)/.test
+	$(BIN)/python tests/prose.py
 ruff:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

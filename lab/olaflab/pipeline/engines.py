@@ -115,7 +115,7 @@ class Engines:
 
 @contextmanager
 def engines_of(testbed: Testbed, build: Build, queues: Sequence[Path]) -> Iterator[Engines]:
-    """Those of ``testbed`` and ``build``, each with its library of ``queues``, not started. Raises
+    """Open the engines of ``testbed`` and ``build``, each with its library of ``queues``, not started. Raises
     OlafError."""
     found = deployment.devices(
         testbed, lambda block: (build.folder / block / P4INFO, build.folder / block / CONFIG)
