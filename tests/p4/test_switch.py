@@ -73,6 +73,24 @@ def test_a_checksum_of_the_payload_covers_what_truncate_left(
     assert externs.switch.process(0, head + bytes(2) + payload) == [(0, frame[:cut])]
 
 
+def test_a_truncated_packet_is_recirculated_and_multicast_whole() -> None:
+    """As in BMv2, where v1model leaves it open."""
+    body = """s.egress_spec = 1; if (s.instance_type == 4) { h.h.v = 9; } else { truncate(2); }
+        if (h.h.v == 1) { s.mcast_grp = 7; }"""
+    text = parts.parts_text(state="packet.extract(h.h);", body=body).replace(
+        "inout standard_metadata_t s) { apply { } }",
+        "inout standard_metadata_t s) { apply {"
+        " if (h.h.v == 3) { recirculate_preserving_field_list(0); } } }",
+    )
+    program = compile_text(preprocess_text(text, "case.p4"), optimize="-O0")
+    switch = NativeSwitch(optimize="-O0")
+    switch.commit(switch.prepare(program.p4info, program.device_config))
+    switch.set_multicast_group(7, [Replica(2, 1), Replica(3, 2)])
+    sent = {first: switch.process(0, bytes([first]) + b"whole") for first in (1, 3, 5)}
+    assert sent == {1: [(2, b"\1whole"), (3, b"\1whole")], 3: [(1, b"\x09whole")], 5: [(1, b"\5w")]}
+    switch.close()
+
+
 def test_truncate_to_nothing(externs: Device) -> None:
     assert externs.switch.process(0, bytes([23, 0]) + bytes(20)) == [(0, b"")]
 

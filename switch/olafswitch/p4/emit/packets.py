@@ -96,7 +96,7 @@ def load(type_: t.Type, source: str, at: int, types: Types, pos: Pos) -> str:
             return f"{types.name(base)}{{{', '.join(parts)}}}"
         case t.Stack(element=element, size=size):
             wide = t.max_width(element)
-            parts = [load(element, f"{at} + {n * wide}", types, pos, source) for n in range(size)]
+            parts = [load(element, source, at + n * wide, types, pos) for n in range(size)]
             return f"{types.name(base)}{{{{{', '.join(parts)}}}, 0}}"
     raise Refused(pos, "packet", f"cannot hold a value of type {type_}")
 

@@ -153,7 +153,7 @@ template <class P> struct Detour {
         else if (resubmit)
             repeat(list, s, RESUBMITTED, x.data, x.length);
         else if (s.s.f_mcast_grp)
-            replicate(x, s, limit);
+            replicate(x, s, NO_LIMIT);  // as in BMv2, whose copies forget that their packet was truncated
         else if (s.s.f_egress_spec != DROP_PORT)
             to_egress(x, s, (u32)s.s.f_egress_spec, 0, NORMAL, limit);
         drain(x);
@@ -188,15 +188,14 @@ template <class P> P4_INLINE u32 pass_egress(Context &x, typename P::State &s, u
         detour.clone_egress(now, state);
     }
     if (s.s.f_egress_spec == DROP_PORT || x.failed) return NO_LIMIT;
-    u32 length = P::deparse(x, s);
-    if (x.truncate_to < length) length = x.truncate_to;
+    const u32 length = P::deparse(x, s);
     if (P::recirculates && x.recirculate) {
         const Context now = x;
         const typename P::State state = s;
-        detour.recirculate(now, state, length);
+        detour.recirculate(now, state, length);  // whole, as in BMv2, also if it was truncated
         return NO_LIMIT;
     }
-    return length;
+    return x.truncate_to < length ? x.truncate_to : length;
 }
 
 template <class P> static void process_packet(p4_switch *sw, u32 port, const u8 *frame, size_t size, u64 now,
