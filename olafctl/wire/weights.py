@@ -14,7 +14,7 @@ from enum import IntEnum
 
 from olafctl.wire.layouts import Field, Layout
 
-Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY")
+Codec = IntEnum("Codec", "ULP SET FULL ALL MANIFEST PARITY DEFLATED")
 Codec.__doc__ = "How a DELTA frame's payload says what it changes."
 
 PARITY_FRAMES = 64
@@ -33,7 +33,7 @@ DELTA = Layout(
         Field("base", 32, "version that it begins at; 0: at any, all elements are in it"),
         Field("frames", 32, "in this issue of this shard; the last one is the manifest"),
         Field("first", 64, "number of the payload's first element, among the shard's of this width"),
-        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity"),
+        Field("codec", 8, "1 ulp, 2 set, 3 full, 4 all, 5 manifest, 6 parity, 7 deflated"),
         Field("width", 8, "bytes of an element"),
         Field("n", 16, "elements in the payload"),
         Field("crc", 32, "CRC-32 of the Olaf header from byte 4 on, this header before it, and the payload"),

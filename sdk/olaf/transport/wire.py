@@ -120,6 +120,7 @@ class Codec(IntEnum):
     ALL = 4
     MANIFEST = 5
     PARITY = 6
+    DEFLATED = 7
 
 
 @dataclass

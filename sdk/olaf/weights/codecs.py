@@ -7,6 +7,7 @@ of changed elements, gaps and two-bit ulps take 1.4 bytes each at bf16, a quarte
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -65,13 +66,13 @@ def unsigned(width: int) -> np.dtype[Any]:
     return np.dtype(f"<u{width}")
 
 
-def full(bits: Bits, room: int) -> Iterator[Part]:
-    """All elements, in payloads of up to ``room`` bytes."""
+def full(bits: Bits, room: int, start: int = 0) -> Iterator[Part]:
+    """All elements, from number ``start`` on, in payloads of up to ``room`` bytes."""
     each = max(min(room // bits.itemsize, MOST), 1)
     each = -(-len(bits) // max(-(-len(bits) // each), 1))
     for first in range(0, len(bits), each):
         block = bits[first : first + each]
-        yield Part(Codec.FULL, first, len(block), block.tobytes())
+        yield Part(Codec.FULL, start + first, len(block), block.tobytes())
 
 
 def absolute(where: Index, values: Bits, room: int) -> Iterator[Part]:
@@ -95,16 +96,42 @@ def ulps(where: Index, steps: Bits, room: int) -> Iterator[Part]:
         yield Part(Codec.ULP, int(where[start]), stop - start, body)
 
 
-def every(old: Bits, new: Bits, room: int) -> Iterator[Part]:
-    """Codec all: every element by a byte, where it moved by less than 128."""
+def every(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
+    """Codec all: every element, from number ``start`` on, by a byte where it moved by less than 128."""
+    short = short_steps(old, new)
+    far = short == _ABSOLUTE
+    for first, stop in _cuts(1 + new.itemsize * far.astype(np.int64), room):
+        values = new[first:stop][far[first:stop]]
+        yield Part(Codec.ALL, start + first, stop - first, short[first:stop].tobytes() + values.tobytes())
+
+
+def deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
+    """Codec deflated: the same, with the bytes under a Huffman code of each frame."""
+    short = short_steps(old, new)
+    far = short == _ABSOLUTE
+    first, each, sized = 0, min(2 * room, MOST), False
+    while first < len(new):
+        stop = min(first + each, len(new))
+        packer = zlib.compressobj(1, zlib.DEFLATED, -9, 9, zlib.Z_HUFFMAN_ONLY)
+        payload = packer.compress(short[first:stop].tobytes()) + packer.flush()
+        payload += new[first:stop][far[first:stop]].tobytes()
+        if len(payload) > room:
+            each = max(int(0.97 * (stop - first) * room / len(payload)), 1)
+        elif not sized:  # from here on all frames have about as many elements
+            fits = max(int(0.97 * (stop - first) * room / len(payload)), 1)
+            each = min(-(-len(new) // -(-len(new) // fits)), MOST)
+            sized = True
+        else:
+            yield Part(Codec.DEFLATED, start + first, stop - first, payload)
+            first = stop
+
+
+def short_steps(old: Bits, new: Bits) -> npt.NDArray[np.int8]:
+    """Steps from old to new bit patterns as bytes; -128 for those beyond a byte."""
     steps = (new - old).view(f"<i{new.itemsize}")
-    far = np.abs(steps) >= -_ABSOLUTE if new.itemsize > 1 else steps == _ABSOLUTE
-    far |= steps == np.iinfo(steps.dtype).min
-    size = 1 + new.itemsize * far.astype(np.int64)
-    short = np.where(far, _ABSOLUTE, steps).astype(np.int8)
-    for start, stop in _cuts(size, room):
-        values = new[start:stop][far[start:stop]]
-        yield Part(Codec.ALL, start, stop - start, short[start:stop].tobytes() + values.tobytes())
+    if new.itemsize == 1:
+        return steps
+    return np.where((steps > _ABSOLUTE) & (steps < -_ABSOLUTE), steps, _ABSOLUTE).astype(np.int8)
 
 
 def decode(codec: int, first: int, n: int, width: int, payload: memoryview, length: int) -> Patch:
@@ -115,7 +142,9 @@ def decode(codec: int, first: int, n: int, width: int, payload: memoryview, leng
     reader = _Reader(payload)
     if codec == Codec.FULL:
         return Patch(slice(first, first + n), reader.take(kind, n), False)
-    if codec == Codec.ALL:
+    if codec in (Codec.ALL, Codec.DEFLATED):
+        if codec == Codec.DEFLATED:
+            reader = _Reader(_inflated(payload, n))
         short = reader.take(np.dtype(np.int8), n)
         far = short == _ABSOLUTE
         steps = short.astype(f"<i{width}").view(kind)
@@ -138,6 +167,18 @@ def decode(codec: int, first: int, n: int, width: int, payload: memoryview, leng
         if count := int(np.count_nonzero(chosen)):
             steps[chosen] = reader.take(stored, count).astype(f"<i{width}").view(kind)
     return Patch(where, steps, True)
+
+
+def _inflated(payload: memoryview, n: int) -> memoryview:
+    """Bytes of ``n`` steps, and what follows them. Raises BadFrame."""
+    unpacker = zlib.decompressobj(-15)
+    try:
+        short = unpacker.decompress(payload, n + 1)
+    except zlib.error as error:
+        raise BadFrame(f"a deflated payload is damaged: {error}") from None
+    if len(short) != n or not unpacker.eof:
+        raise BadFrame(f"a deflated payload does not hold {n} steps")
+    return memoryview(short + unpacker.unused_data)
 
 
 _STEP = np.array([1, -1, 0, 0])

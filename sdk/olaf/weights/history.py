@@ -1,26 +1,45 @@
 """What a publisher keeps: its newest version's bits, and when each element changed last (one byte each).
 
-So whatever was touched since a version is one scan, for the last 127 to 254 versions, and no list of old
-deltas is kept: what a player lacks follows from what it has.
+What was touched since a version is one scan, for the last 127 to 254 versions, and no list of old deltas is
+kept: what a player lacks follows from what it has. Versions are compared and encoded in blocks, by several
+threads where there are several processors, so that no more than a block's intermediate results are in memory.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from olaf.weights import codecs
-from olaf.weights.codecs import Bits, Digest, Index, Part
+from olaf.weights.codecs import Digest, Index, Part
 from olaf.weights.tensors import Layout, State
 
 _KEPT = 254
 """Versions after its origin that a byte tells apart; 0 stands for the origin and all before it."""
 _DROPPED = 127
 """Versions by which the origin moves when it must."""
+_BLOCK = 1 << 18
+"""Elements that are compared and encoded at a time."""
+_THREADS = min(4, os.cpu_count() or 1)
+_HEAD = 80
+"""Bytes that the code lengths of a deflated frame take."""
 
 Parts = Iterator[tuple[int, Part]]
+T = TypeVar("T")
+
+
+class _Change(NamedTuple):
+    """What two versions of a block differ by."""
+
+    steps: npt.NDArray[np.int64]
+    """Elements by their step as a byte, 0 for none; -128 stands for every step beyond a byte: (256,)."""
+    digest: int
+    """Digest of the newer version's block."""
 
 
 class History:
@@ -34,70 +53,119 @@ class History:
         self._layout, self._digest = layout, digest
         self._state: State = {}
         self._changed: dict[int, npt.NDArray[np.uint8]] = {}
-        self._moves: dict[int, tuple[Index, Bits]] = {}
-        """Which elements the newest version changed, and by what."""
+        self._sums: dict[int, list[int]] = {}
+        """Digests of the blocks, by width."""
+        self._steps: dict[int, npt.NDArray[np.int64]] = {}
+        """How many elements the newest version moved by each step, by width."""
         self._before: State = {}
         """The version before the newest one, until its delta was made."""
+        self._pool = ThreadPoolExecutor(_THREADS, "olaf")
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
 
     def advance(self, state: State, version: int) -> None:
-        """A newer version; ``state`` is kept and belongs to this history from now on."""
+        """Take a newer version; ``state`` belongs to this history from now on."""
         if not self._state:
-            self.digest = (
-                sum(self._digest.of(bits, self._layout.place(width)) for width, bits in state.items()) % 2**64
-            )
+            for width, bits in state.items():
+                start = self._layout.place(width)
+                self._sums[width] = self._mapped(
+                    bits, lambda s, bits=bits, start=start: self._digest.of(bits[s], start + s.start)
+                )
             self._changed = {width: np.zeros(len(bits), np.uint8) for width, bits in state.items()}
             self._state, self.version, self.oldest = state, version, version
-            return
-        if version - self.oldest > _KEPT:
-            self._shift(min(max(_DROPPED, version - self.oldest - _KEPT), version - self.oldest - 1))
-        self._moves = {}
-        for width, new in state.items():
-            old = self._state[width]
-            where = np.flatnonzero(old != new)
-            before, after = old[where], new[where]
-            self._moves[width] = where, after - before
-            self.digest += self._digest.change(where, before, after, self._layout.place(width))
-            self._changed[width][where] = version - self.oldest
-        self.digest %= 2**64
-        self._before, self._state, self.version = self._state, state, version
+        else:
+            if version - self.oldest > _KEPT:
+                self._shift(min(max(_DROPPED, version - self.oldest - _KEPT), version - self.oldest - 1))
+            for width, new in state.items():
+                found = self._mapped(
+                    new, lambda s, new=new, width=width: self._compare(width, new, s, version)
+                )
+                self._sums[width] = [one.digest for one in found]
+                self._steps[width] = np.sum([one.steps for one in found] or [np.zeros(256, np.int64)], 0)
+            self._before, self._state, self.version = self._state, state, version
+        self.digest = sum(map(sum, self._sums.values())) % 2**64
 
     def delta(self, room: int) -> Parts:
         """What leads from the version before the newest one to it, by the codec that takes least."""
-        for width, (where, steps) in self._moves.items():
-            yield from ((width, part) for part in self._least(width, where, steps, room))
-        self._moves, self._before = {}, {}
+        for width, steps in self._steps.items():
+            encode = self._least(width, steps, room)
+            for parts in self._mapped(self._state[width], encode) if encode else ():
+                yield from ((width, part) for part in parts)
+        self._steps, self._before = {}, {}
 
     def since(self, base: int, room: int) -> Parts:
         """All elements touched after ``base``, which is not before ``oldest``."""
         for width, changed in self._changed.items():
-            where = np.flatnonzero(changed > base - self.oldest)
-            values = self._state[width][where]
-            if len(where) * (1 + width) < len(changed) * width:
-                if len(where):
-                    yield from ((width, part) for part in codecs.absolute(where, values, room))
-            else:
-                yield from ((width, part) for part in codecs.full(self._state[width], room))
+            state, age = self._state[width], base - self.oldest
+
+            def encode(block: slice, changed: npt.NDArray[np.uint8] = changed, age: int = age,
+                       state: codecs.Bits = state) -> list[Part]:  # fmt: skip
+                where = _found(changed[block] > age, block)
+                return list(codecs.absolute(where, state[where], room)) if len(where) else []
+
+            touched = sum(self._mapped(changed, lambda s, c=changed, a=age: int(np.count_nonzero(c[s] > a))))
+            if touched * (1 + width) >= len(changed) * width:
+                yield from ((width, part) for part in codecs.full(state, room))
+            elif touched:
+                for parts in self._mapped(changed, encode):
+                    yield from ((width, part) for part in parts)
 
     def whole(self, room: int) -> Parts:
         """All elements."""
         for width, bits in self._state.items():
             yield from ((width, part) for part in codecs.full(bits, room))
 
-    def _least(self, width: int, where: Index, steps: Bits, room: int) -> Iterator[Part]:
-        """The codec that takes the fewest bytes, by what there is to send."""
-        if not len(where):
-            return iter(())
-        new = self._state[width]
-        signed = steps.view(f"<i{width}")
-        short = int(np.count_nonzero((signed != 1) & (signed != -1)))
-        far = int(np.count_nonzero((signed > 127) | (signed < -127)))
-        sparse = 1.25 * len(where) + (short - far) + width * far
-        dense = len(new) + width * far
-        if min(sparse, dense) >= len(new) * width:
-            return codecs.full(new, room)
-        if sparse <= dense:
-            return codecs.ulps(where, steps, room)
-        return codecs.every(self._before[width], new, room)
+    def _compare(self, width: int, new: codecs.Bits, block: slice, version: int) -> _Change:
+        """Compare a block with the version before, and mark what has changed."""
+        old, now = self._state[width][block], new[block]
+        differ = old != now
+        count = int(np.count_nonzero(differ))
+        start, digest = self._layout.place(width) + block.start, self._sums[width][block.start // _BLOCK]
+        if not count:
+            return _Change(_counted(np.zeros(0, np.int8), len(now)), digest)
+        self._changed[width][block][differ] = version - self.oldest
+        if 2 * count > len(now):
+            return _Change(_counted(codecs.short_steps(old, now), 0), self._digest.of(now, start))
+        where = np.flatnonzero(differ)
+        before, after = old[where], now[where]
+        digest += self._digest.change(where, before, after, start)
+        return _Change(_counted(codecs.short_steps(before, after), len(now) - count), digest)
+
+    def _least(
+        self, width: int, steps: npt.NDArray[np.int64], room: int
+    ) -> Callable[[slice], list[Part]] | None:
+        """The encoder of a block, by the codec that takes the fewest bytes; None where nothing changed."""
+        new, old = self._state[width], self._before[width]
+        count, far = int(steps.sum() - steps[0]), int(steps[128])
+        if not count:
+            return None
+        share = steps[steps > 0] / len(new)
+        entropy = float(-(share * np.log2(share)).sum()) / 8
+        sizes = {
+            "ulp": 1.25 * count + (count - steps[1] - steps[255] - far) + width * far,
+            "all": len(new) + width * far,
+            "deflated": 1.02 * max(entropy, 1 / 8) * len(new) * (1 + _HEAD / room) + width * far,
+            "full": len(new) * width,
+        }
+        least = min(sizes, key=lambda name: sizes[name])
+        if least == "full":
+            return lambda block: list(codecs.full(new[block], room, block.start))
+        if least == "ulp":
+
+            def encode(block: slice) -> list[Part]:
+                where = _found(old[block] != new[block], block)
+                return list(codecs.ulps(where, new[where] - old[where], room)) if len(where) else []
+
+            return encode
+        encoder = codecs.every if least == "all" else codecs.deflated
+        return lambda block: list(encoder(old[block], new[block], room, block.start))
+
+    def _mapped(self, bits: npt.NDArray[np.generic], work: Callable[[slice], T]) -> list[T]:
+        """Do this work on all blocks of an array, in their order."""
+        blocks = [slice(s, min(s + _BLOCK, len(bits))) for s in range(0, len(bits), _BLOCK)]
+        return list(self._pool.map(work, blocks) if len(blocks) > 1 else map(work, blocks))
 
     def _shift(self, versions: int) -> None:
         """Forget in which of the oldest versions elements changed."""
@@ -106,3 +174,15 @@ class History:
             np.maximum(changed, most, out=changed)
             changed -= most
         self.oldest += versions
+
+
+def _found(marks: npt.NDArray[np.bool_], block: slice) -> Index:
+    """The numbers of marked elements of a block."""
+    return np.flatnonzero(marks) + block.start
+
+
+def _counted(steps: npt.NDArray[np.int8], others: int) -> npt.NDArray[np.int64]:
+    """Count steps by their value as a byte; ``others`` have none."""
+    counts = np.bincount(steps.view(np.uint8), minlength=256)
+    counts[0] += others
+    return counts

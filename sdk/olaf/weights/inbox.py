@@ -52,7 +52,9 @@ class Staged:
     @property
     def exact(self) -> bool:
         """Whether it applies to its base alone."""
-        return any(frame.delta.codec in (Codec.ULP, Codec.ALL) for frame in self.frames.values())
+        return any(
+            frame.delta.codec in (Codec.ULP, Codec.ALL, Codec.DEFLATED) for frame in self.frames.values()
+        )
 
     def applies(self, have: int) -> bool:
         """Whether it leads on from this version."""
@@ -292,6 +294,9 @@ class Inbox:
     def _applied(self, staged: Staged, state: State, undo: Undo) -> int:
         """Apply all frames; the digest afterwards. Raises BadFrame."""
         total = self._sum
+        deltas = [staged.frames[number].delta for number in range(staged.count - 1)]
+        runs = sum(delta.n for delta in deltas if delta.codec not in (Codec.ULP, Codec.SET))
+        dense = not staged.base or 2 * runs > sum(map(len, state.values()))
         for number in range(staged.count - 1):
             frame = staged.frames[number]
             delta = frame.delta
@@ -306,9 +311,10 @@ class Inbox:
             new = patch.applied(old)
             undo.append((delta.width, patch.where, old))
             bits[patch.where] = new
-            total += self._digest.change(patch.where, old, new, self._layout.place(delta.width))
+            if not dense:
+                total += self._digest.change(patch.where, old, new, self._layout.place(delta.width))
             self._touched(delta.width, patch.where)
-        return total % 2**64 if staged.base else self._total(state)
+        return self._total(state) if dense else total % 2**64
 
     def _touched(self, width: int, where: Index | slice) -> None:
         starts = self._starts[width]

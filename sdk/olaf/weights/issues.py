@@ -80,7 +80,9 @@ class Issue:
         shortest = HEADERS + manifest_bytes(layout)
         self.size = max([shortest, *(HEADERS + len(part.payload) for _, part in contents)])
         self._data = bytearray((self.count - 1) * self.size)
-        for number, (width, part) in enumerate(between(contents)):
+        contents.reverse()  # each is freed when it is a frame
+        for number in range(self.count - 1):
+            width, part = contents.pop()
             content = (part.codec, width, part.first, part.n, part.payload)
             self._fill(self._data, number * self.size, number, content, stamp.version)
         self._manifests = {stamp.version: self._manifest(stamp.version)}

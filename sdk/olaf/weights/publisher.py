@@ -48,7 +48,7 @@ _MOST_OF_ISSUE = 0.3
 _MOST_SLOW = 256
 """Frames of one request of a slow player that are answered."""
 _KEPT = 8
-"""Issues whose frames are kept for repairs."""
+"""Issues whose frames are kept for repairs, as far as the older ones are not larger than the model."""
 
 
 @dataclass
@@ -211,6 +211,7 @@ class Publisher:
             self._jobs.put(None)
             self._thread.join()
         self._port.close()
+        self._history.close()
 
     def __enter__(self) -> Publisher:
         return self
@@ -456,8 +457,15 @@ class Publisher:
         return next((one for one in self._issues if (one.version, one.base) == (version, base)), None)
 
     def _keep(self, issue: Issue) -> None:
-        if issue not in self._issues:
-            self._issues = [*self._issues[1 - _KEPT :], issue]
+        if issue in self._issues:
+            return
+        room, kept = self._model.layout.bytes, [issue]
+        for older in reversed(self._issues[1 - _KEPT :]):
+            room -= older.total
+            if room < 0:
+                break
+            kept.insert(0, older)
+        self._issues = kept
 
 
 def _towards(destination: Address | Cluster) -> Address:

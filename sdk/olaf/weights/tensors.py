@@ -88,6 +88,7 @@ class Layout:
                 ends[tensor.width] = tensor.start + tensor.count
         self.counts = {width: ends[width] for width in sorted(ends, reverse=True)}
         """Elements by width, widest first."""
+        self.bytes = sum(width * count for width, count in self.counts.items())
         if not sum(self.counts.values()):
             raise OtherLayout("the model has no values; give a model with tensors")
         self.text = json.dumps([[t.name, t.kind, t.shape, t.alias] for t in self.tensors])

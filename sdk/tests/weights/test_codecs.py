@@ -56,7 +56,7 @@ def test_every_codec_gives_back_the_new_bits(width: int, count: int, share: floa
     old = bits(seed, count, width)
     new = changed(old, share, seed)
     where = np.flatnonzero(old != new)
-    ways = [codecs.full(new, ROOM), codecs.every(old, new, ROOM)]
+    ways = [codecs.full(new, ROOM), codecs.every(old, new, ROOM), codecs.deflated(old, new, ROOM)]
     if len(where):
         ways.append(codecs.absolute(where, new[where], ROOM))
         ways.append(codecs.ulps(where, new[where] - old[where], ROOM))
@@ -85,7 +85,7 @@ def test_a_set_may_be_applied_twice_and_in_between() -> None:
         assert np.array_equal(applied(codecs.absolute(touched, states[-1][touched], ROOM), once), once)
 
 
-@given(st.binary(max_size=80), st.integers(0, 6), st.integers(0, 2000), st.integers(0, 500))
+@given(st.binary(max_size=80), st.integers(0, 8), st.integers(0, 2000), st.integers(0, 500))
 def test_any_payload_is_a_patch_within_the_shard_or_refused(
     payload: bytes, codec: int, first: int, n: int
 ) -> None:

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -72,8 +72,75 @@ def test_a_file_of_safetensors_is_replaced_whole(tmp_path: Path) -> None:
     write(source, 2.5)
     write(target, 0.0)
     carried(source, target)
+    head = target.read_bytes()[8:]
+    assert json.loads(head[: head.index(b"}}") + 2])["__metadata__"]["format"] == "pt"
     assert model_of(target, None).read()[4].view(np.float32).tolist() == [2.5] * 5
     assert list(tmp_path.iterdir()).count(target) == len(list(tmp_path.iterdir())) - 1
+
+
+def file_of(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], **metadata: str) -> Path:
+    """Write a file of safetensors: type, shape and bytes by name."""
+    head: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
+    end = 0
+    for name, (kind, shape, body) in tensors.items():
+        head[name] = {"dtype": kind, "shape": shape, "data_offsets": [end, end + len(body)]}
+        end += len(body)
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(body for *_, body in tensors.values()))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kept", "metadata"),
+    [("embed", {"format": "pt"}), ("head", {"embed": "head"})],  # save_pretrained's, save_model's
+)
+def test_a_file_that_dropped_a_tied_head_and_the_module_carry_each_other(
+    tmp_path: Path, kept: str, metadata: dict[str, str]
+) -> None:
+    shared, zero = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+    tied = {"embed": shared, "head": shared}
+    path = file_of(tmp_path / "a.safetensors", {kept: ("F32", [6], zero.tobytes())}, **metadata)
+    carried(tied, path)
+    assert path.read_bytes().endswith(shared.tobytes())
+    head = json.loads(path.read_bytes()[8:].partition(b"}}")[0] + b"}}")
+    assert metadata.items() <= head["__metadata__"].items()
+    assert head.keys() == {"__metadata__", kept}
+    played = {"embed": zero, "head": zero}
+    carried(path, played)
+    assert np.array_equal(played["embed"], shared)
+
+
+@pytest.mark.parametrize("kind", ["F8_E8M0", "F8_E4M3FNUZ", "C64"])
+def test_types_without_a_numpy_name_are_carried_as_bits(tmp_path: Path, kind: str) -> None:
+    width = 8 if kind == "C64" else 1
+    body = bytes(range(8 * width))
+    source = file_of(tmp_path / "a.safetensors", {"w": (kind, [8], body)})
+    target = file_of(tmp_path / "b.safetensors", {"w": (kind, [8], bytes(8 * width))})
+    carried(source, target, dtype="bfloat16")
+    assert target.read_bytes().endswith(body)
+
+
+@pytest.mark.parametrize("kind", ["F4", "F6_E2M3", "F6_E3M2", "X9"])
+def test_types_of_parts_of_bytes_are_refused_by_the_tensors_name(tmp_path: Path, kind: str) -> None:
+    path = file_of(tmp_path / "a.safetensors", {"w.q": (kind, [8], bytes(6))})
+    with pytest.raises(OtherLayout, match=f"w.q is of type {kind}, whose elements are not whole bytes"):
+        model_of(path, None)
+
+
+def test_the_same_count_in_another_shape_is_refused() -> None:
+    model = {"w": np.zeros((2, 6), np.float32)}
+    with Publisher("127.0.0.1:9", model, local="127.0.0.1:0") as publisher:
+        model["w"] = model["w"].reshape(3, 4)
+        with pytest.raises(OtherLayout, match=r"w \(F32 \[2, 6\]\) has become w \(F32 \[3, 4\]\)"):
+            publisher.publish()
+
+
+def test_an_optimiser_is_no_model() -> None:
+    class Adam:
+        param_groups: ClassVar[list[Any]] = []
+
+    with pytest.raises(OtherLayout, match="Adam is an optimiser; give the module that it trains"):
+        Publisher("127.0.0.1:9", Adam())
 
 
 WRITER = """
