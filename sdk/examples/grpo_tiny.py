@@ -1,4 +1,5 @@
-"""GRPO with a trainer and players apart: a small transformer learns to sort digits, from random weights.
+"""GRPO with a trainer and players apart: a small transformer learns to reverse digits, from random
+weights.
 
     python grpo_tiny.py                    # one trainer, three players on this machine
 
@@ -62,9 +63,20 @@ def log_probs(model: Transformer, rows: torch.Tensor) -> torch.Tensor:
 
 
 def rewards(rows: torch.Tensor) -> torch.Tensor:
-    """The share of digits in the right place (n,): anyone can check it."""
-    wanted = rows[:, :LENGTH].sort(1).values
+    """Compute the share of digits in the right place (n,): anyone can check it."""
+    wanted = rows[:, :LENGTH].flip(1)
     return (rows[:, LENGTH + 1 :] == wanted).float().mean(1)
+
+
+def trivial_rewards() -> dict[str, float]:
+    """Score the answers that need no learning: one answer to every question, and the question itself."""
+    digits = torch.cartesian_prod(*[torch.arange(DIGITS)] * LENGTH)
+    start = torch.full((len(digits), 1), START)
+    copied = float(rewards(torch.cat([digits, start, digits], 1)).mean())
+    constant = max(
+        float(rewards(torch.cat([digits, start, answer.expand_as(digits)], 1)).mean()) for answer in digits
+    )
+    return {"constant": constant, "copy": copied}
 
 
 def play(model: Transformer, random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -165,6 +177,7 @@ def train(players: int, steps: int, way: str, max_lag: int, seed: int, rate: flo
         "way": way, "seed": seed, "seconds": seconds, "bytes": sent.bytes, "reward": curve,
         "end": float(np.mean(curve[-20:])), "lost": float(np.mean(lost)), "refused": refused,
         "staleness": {str(age): count for age, count in sorted(ages.items())},
+        "trivial": trivial_rewards(),
     }  # fmt: skip
 
 
@@ -196,7 +209,7 @@ def main() -> None:
     print(
         f"{options.way}: reward {curve}, {report['seconds']:.1f} s, {report['bytes'] / 1e6:.1f} MB, "
         f"{report['lost']:.0%} of play lost, {report['refused']} batches refused, "
-        f"versions old: {report['staleness']}"
+        f"versions old: {report['staleness']}; trivial answers score {max(report['trivial'].values()):.2f}"
     )
 
 

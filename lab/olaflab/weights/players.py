@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ class Training:
     """Batches whose weights were too old."""
     staleness: dict[str, int]
     """Batches that were learnt from, by versions that their weights were behind."""
+    trivial: dict[str, float] = field(default_factory=dict)
+    """Rewards of answers that need no learning: only what ends above them has learnt."""
 
 
 @dataclass(frozen=True)

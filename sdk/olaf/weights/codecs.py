@@ -112,7 +112,7 @@ def deflated(old: Bits, new: Bits, room: int, start: int = 0) -> Iterator[Part]:
     first, each, sized = 0, min(2 * room, MOST), False
     while first < len(new):
         stop = min(first + each, len(new))
-        packer = zlib.compressobj(1, zlib.DEFLATED, -9, 9, zlib.Z_HUFFMAN_ONLY)
+        packer = zlib.compressobj(1, zlib.DEFLATED, -15, 8, zlib.Z_HUFFMAN_ONLY)
         payload = packer.compress(short[first:stop].tobytes()) + packer.flush()
         payload += new[first:stop][far[first:stop]].tobytes()
         if len(payload) > room:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Callable, NamedTuple, TypeVar
 
 import numpy as np
@@ -69,19 +70,14 @@ class History:
         """Take a newer version; ``state`` belongs to this history from now on."""
         if not self._state:
             for width, bits in state.items():
-                start = self._layout.place(width)
-                self._sums[width] = self._mapped(
-                    bits, lambda s, bits=bits, start=start: self._digest.of(bits[s], start + s.start)
-                )
+                self._sums[width] = self._mapped(bits, partial(self._summed, width, bits))
             self._changed = {width: np.zeros(len(bits), np.uint8) for width, bits in state.items()}
             self._state, self.version, self.oldest = state, version, version
         else:
             if version - self.oldest > _KEPT:
                 self._shift(min(max(_DROPPED, version - self.oldest - _KEPT), version - self.oldest - 1))
             for width, new in state.items():
-                found = self._mapped(
-                    new, lambda s, new=new, width=width: self._compare(width, new, s, version)
-                )
+                found = self._mapped(new, partial(self._compare, width, new, version))
                 self._sums[width] = [one.digest for one in found]
                 self._steps[width] = np.sum([one.steps for one in found] or [np.zeros(256, np.int64)], 0)
             self._before, self._state, self.version = self._state, state, version
@@ -99,17 +95,11 @@ class History:
         """All elements touched after ``base``, which is not before ``oldest``."""
         for width, changed in self._changed.items():
             state, age = self._state[width], base - self.oldest
-
-            def encode(block: slice, changed: npt.NDArray[np.uint8] = changed, age: int = age,
-                       state: codecs.Bits = state) -> list[Part]:  # fmt: skip
-                where = _found(changed[block] > age, block)
-                return list(codecs.absolute(where, state[where], room)) if len(where) else []
-
-            touched = sum(self._mapped(changed, lambda s, c=changed, a=age: int(np.count_nonzero(c[s] > a))))
+            touched = sum(self._mapped(changed, partial(_count_newer, changed, age)))
             if touched * (1 + width) >= len(changed) * width:
                 yield from ((width, part) for part in codecs.full(state, room))
             elif touched:
-                for parts in self._mapped(changed, encode):
+                for parts in self._mapped(changed, partial(_newer, changed, age, state, room)):
                     yield from ((width, part) for part in parts)
 
     def whole(self, room: int) -> Parts:
@@ -117,7 +107,11 @@ class History:
         for width, bits in self._state.items():
             yield from ((width, part) for part in codecs.full(bits, room))
 
-    def _compare(self, width: int, new: codecs.Bits, block: slice, version: int) -> _Change:
+    def _summed(self, width: int, bits: codecs.Bits, block: slice) -> int:
+        """Compute the digest of a block."""
+        return self._digest.of(bits[block], self._layout.place(width) + block.start)
+
+    def _compare(self, width: int, new: codecs.Bits, version: int, block: slice) -> _Change:
         """Compare a block with the version before, and mark what has changed."""
         old, now = self._state[width][block], new[block]
         differ = old != now
@@ -127,7 +121,7 @@ class History:
             return _Change(_counted(np.zeros(0, np.int8), len(now)), digest)
         self._changed[width][block][differ] = version - self.oldest
         if 2 * count > len(now):
-            return _Change(_counted(codecs.short_steps(old, now), 0), self._digest.of(now, start))
+            return _Change(_counted(codecs.short_steps(old, now), 0), self._summed(width, new, block))
         where = np.flatnonzero(differ)
         before, after = old[where], now[where]
         digest += self._digest.change(where, before, after, start)
@@ -183,6 +177,19 @@ def _found(marks: npt.NDArray[np.bool_], block: slice) -> Index:
 
 def _counted(steps: npt.NDArray[np.int8], others: int) -> npt.NDArray[np.int64]:
     """Count steps by their value as a byte; ``others`` have none."""
-    counts = np.bincount(steps.view(np.uint8), minlength=256)
+    counts: npt.NDArray[np.int64] = np.bincount(steps.view(np.uint8), minlength=256)
     counts[0] += others
     return counts
+
+
+def _count_newer(changed: npt.NDArray[np.uint8], age: int, block: slice) -> int:
+    """Count elements of a block that changed after ``age``."""
+    return int(np.count_nonzero(changed[block] > age))
+
+
+def _newer(
+    changed: npt.NDArray[np.uint8], age: int, state: codecs.Bits, room: int, block: slice
+) -> list[Part]:
+    """Encode the elements of a block that changed after ``age``."""
+    where = _found(changed[block] > age, block)
+    return list(codecs.absolute(where, state[where], room)) if len(where) else []
