@@ -121,35 +121,28 @@ def run_on(
     progress: Callable[[str], None],
 ) -> Report:
     """As :func:`run`, of what runs already; workers join, and join again, by ``ports``."""
-    chaos = _Chaos(ground, ports, random.Random(seed))
+    chaos = Chaos(ground.daemons, ports, seed)
     progress("creating clusters")
-    chaos.prepare()
-    clients = [
-        threading.Thread(target=chaos.change_memberships, args=(seed + n,), daemon=True)
-        for n in range(_CLIENTS)
-    ]
-    clients.append(threading.Thread(target=chaos.read_memberships, daemon=True))
-    for client in clients:
-        client.start()
-    chaos.disturb(kills, cuts, changes, progress)
-    for client in clients:
-        client.join(TIMEOUT)
-        if client.is_alive():
-            raise OlafError(Problem(f"a client waits for its answer for {TIMEOUT:g} s", "the daemon"))
+    chaos.begin()
+    chaos.disturb(ground, kills, cuts, changes, progress)
+    chaos.end_clients()
     progress("comparing")
-    return chaos.compare()
+    return chaos.compare(ground)
 
 
-class _Chaos:
-    def __init__(self, ground: Ground, ports: Sequence[int], chance: random.Random) -> None:
-        self._ground = ground
+class Chaos:
+    """Clients that change and read memberships at some daemons, and the history of their answers."""
+
+    def __init__(self, daemons: Sequence[DaemonProcess], ports: Sequence[int], seed: int) -> None:
+        """Workers join, and join again, by ``ports``."""
         self._ports = ports
-        self._daemons = {each.address: each for each in ground.daemons}
-        self._chance = chance
+        self._daemons = {each.address: each for each in daemons}
+        self._seed, self._chance = seed, random.Random(seed)
         self._steps = itertools.count()
         self._calls: list[tuple[str, Call]] = []
         """With the address that was called."""
-        self._done: list[float] = []
+        self.answers: list[tuple[float, str, Outcome]] = []
+        """Final answers to changes, with their monotonic times and the daemons' addresses."""
         self._reads: list[tuple[int, dict[str, str]]] = []
         self._deaths: dict[str, list[int]] = {address: [] for address in self._daemons}
         """Steps at which a daemon was dead."""
@@ -157,15 +150,30 @@ class _Chaos:
         self._cuts: Counter[str] = Counter()
         self._ending = threading.Event()
         self._progressed = threading.Condition()
+        self._threads: list[threading.Thread] = []
 
-    def prepare(self) -> None:
+    def begin(self) -> None:
+        """Create the clusters, and start the clients. Raises OlafError."""
         with self._clients() as clients:
             for name, mode in _CLUSTERS.items():
                 until(partial(created, clients, name, mode))
+        works: list[Callable[[], None]] = [self._read_memberships]
+        works += [partial(self._change_memberships, self._seed + number) for number in range(_CLIENTS)]
+        for work in works:
+            self._threads.append(threading.Thread(target=work, daemon=True))
+            self._threads[-1].start()
+
+    def end_clients(self) -> None:
+        """Let the clients finish. Raises OlafError where one waits for ever."""
+        self._ending.set()
+        for client in self._threads:
+            client.join(TIMEOUT)
+            if client.is_alive():
+                raise OlafError(Problem(f"a client waits for its answer for {TIMEOUT:g} s", "the daemon"))
 
     # Clients
 
-    def change_memberships(self, seed: int) -> None:
+    def _change_memberships(self, seed: int) -> None:
         """What one client does, until the run ends: it calls one daemon until that does not lead."""
         chance = random.Random(seed)
         with self._clients() as clients:
@@ -194,8 +202,8 @@ class _Chaos:
         with self._progressed:
             call = Call(worker, action, cluster, began, next(self._steps), outcome)
             self._calls.append((client.address, call))
-            if outcome is Outcome.DONE:
-                self._done.append(time.monotonic())
+            if outcome is not Outcome.UNKNOWN:
+                self.answers.append((time.monotonic(), client.address, outcome))
             self._progressed.notify_all()
         return outcome is not Outcome.UNKNOWN
 
@@ -208,7 +216,7 @@ class _Chaos:
                         return client
         return None
 
-    def read_memberships(self) -> None:
+    def _read_memberships(self) -> None:
         """What the client does that only looks."""
         with self._clients() as clients:
             for turn in itertools.count():
@@ -233,81 +241,92 @@ class _Chaos:
 
     # Disturbances
 
-    def disturb(self, kills: int, cuts: int, changes: int, progress: Callable[[str], None]) -> None:
-        """Kill and cut in random order, each after a few more answers or at once; then end the clients."""
+    def disturb(
+        self, ground: Ground, kills: int, cuts: int, changes: int, progress: Callable[[str], None]
+    ) -> None:
+        """Kill and cut in random order, each after a few more answers or at once; then await the rest."""
         todo = ["kill"] * kills + ["cut"] * cuts
         self._chance.shuffle(todo)
         for number, what in enumerate(todo, 1):
-            self._await_answers(self._answered() + self._chance.randrange(6))
-            victim = self._kill() if what == "kill" else self._cut()
-            progress(f"{number} of {len(todo)}: {victim}")
-        self._await_answers(max(self._answered() + 1, changes))
-        self._ending.set()
+            self.await_answers(len(self.answers) + self._chance.randrange(6))
+            if what == "kill":
+                victim = ground.kill(self._chance, self.end_daemon)
+                self._killed[victim] += 1
+                progress(f"{number} of {len(todo)}: killed the {victim}")
+            else:
+                how = ground.cut(self._chance)
+                self._cuts[how] += 1
+                progress(f"{number} of {len(todo)}: cut the network: {how}")
+        self.await_answers(max(len(self.answers) + 1, changes))
 
-    def _kill(self) -> str:
-        victim = self._ground.kill(self._chance, self._end)
-        self._killed[victim] += 1
-        return f"killed the {victim}"
-
-    def _end(self, daemon: DaemonProcess) -> None:
+    def end_daemon(self, daemon: DaemonProcess) -> None:
+        """Kill a daemon: a call of unknown outcome takes effect before that, or never."""
         daemon.kill()
         self._deaths[daemon.address].append(next(self._steps))
 
-    def _cut(self) -> str:
-        how = self._ground.cut(self._chance)
-        self._cuts[how] += 1
-        return f"cut the network: {how}"
+    def await_answers(self, count: int, at: str = "", since: float = 0.0) -> Sequence[float]:
+        """Wait for the answers of ``count`` changes, ``at`` one daemon and after ``since`` where these are
+        given, and return their times. Raises OlafError."""
 
-    def _answered(self) -> int:
-        known = (Outcome.DONE, Outcome.REFUSED)
-        return sum(call.outcome in known and call.action != "read" for _, call in self._calls)
+        def times() -> list[float]:
+            return [when for when, by, _ in self.answers if at in ("", by) and when > since]
 
-    def _await_answers(self, count: int) -> None:
         with self._progressed:
-            if not self._progressed.wait_for(lambda: self._answered() >= count, TIMEOUT):
-                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the daemon"))
+            if not self._progressed.wait_for(lambda: len(times()) >= count, TIMEOUT):
+                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", at or "the daemon"))
+            return times()
 
     # Comparison
 
-    def compare(self) -> Report:
+    def outcomes(self) -> dict[str, int]:
+        """Count the changes by their outcomes."""
+        return dict(Counter(call.outcome.value for _, call in self._calls if call.action != "read"))
+
+    def note_status(self, address: str, status: Any) -> None:
+        """Add to the history what the daemon at ``address`` has, when all changes are over."""
+        step = next(self._steps)
+        self._calls += ((address, each) for each in _as_reads(_where(status), step, step))
+
+    def unexplained(self) -> Sequence[str]:
+        """Return the workers about whom no order explains the answers."""
+        return violations([self._bounded(by, call) for by, call in self._calls])
+
+    def compare(self, ground: Ground) -> Report:
         """Compare the clients' answers, the store, the devices and the queue."""
         with self._clients() as clients:
             settled: list[tuple[Client, Any]] = []
 
             def look() -> bool:
-                settled[:] = self._settled(clients)
+                settled[:] = self._settled(ground, clients)
                 return bool(settled)
 
             until(look)
             leader, status = settled[0]
-        found, step = _where(status), next(self._steps)
-        self._calls += ((leader.address, each) for each in _as_reads(found, step, step))
+        found = _where(status)
+        self.note_status(leader.address, status)
         for daemon in self._daemons.values():
-            self._end(daemon)
-        calls = [self._bounded(address, call) for address, call in self._calls]
-        wrong = [f"no order explains the answers about {worker}" for worker in violations(calls)]
-        wrong += self._misread()
-        wrong += self._differences(found)
-        changes = [call for call in calls if call.action != "read"]
+            self.end_daemon(daemon)
+        wrong = [f"no order explains the answers about {worker}" for worker in self.unexplained()]
+        wrong += self._misread(ground)
+        wrong += self._differences(ground, found)
+        done = sorted(when for when, _, outcome in self.answers if outcome is Outcome.DONE)
         return Report(
             killed=dict(self._killed),
             cuts=dict(self._cuts),
-            outcomes=dict(Counter(call.outcome.value for call in changes)),
+            outcomes=self.outcomes(),
             reads=len(self._reads),
             revisions=int(status.resume_token),
             members=len(found),
-            pause=max(
-                (later - earlier for earlier, later in itertools.pairwise(sorted(self._done))), default=0.0
-            ),
+            pause=max((later - earlier for earlier, later in itertools.pairwise(done)), default=0.0),
             disagreements=wrong,
         )
 
-    def _settled(self, clients: Sequence[Client]) -> Iterator[tuple[Client, Any]]:
+    def _settled(self, ground: Ground, clients: Sequence[Client]) -> Iterator[tuple[Client, Any]]:
         """A leader with its status, where all devices agree with it: engines above may know a worker that
         changed its cluster a little later, and the leader may change until then."""
         for client in filter(_ready, clients):
             status = _status(client)
-            if status.term and not self._drift(clusters_of(status)):
+            if status.term and not _drift(ground, clusters_of(status)):
                 yield client, status
 
     def _bounded(self, address: str, call: Call) -> Call:
@@ -318,11 +337,11 @@ class _Chaos:
         later = bisect_right(deaths, call.ended)
         return replace(call, ended=deaths[later] if later < len(deaths) else math.inf)
 
-    def _misread(self) -> Iterator[str]:
+    def _misread(self, ground: Ground) -> Iterator[str]:
         """Memberships that were read and never stored."""
         at: dict[int, dict[str, str]] = {}
         now: dict[str, str] = {}
-        with self._ground.store() as store:
+        with ground.store() as store:
             for event in _everything(store):
                 room, _, name = event.key.partition("/")
                 if room == "member":
@@ -334,13 +353,13 @@ class _Chaos:
             if at.get(revision) != found:
                 yield f"at revision {revision} a client read {found}, but {at.get(revision)} was stored"
 
-    def _differences(self, found: dict[str, str]) -> Iterator[str]:
+    def _differences(self, ground: Ground, found: dict[str, str]) -> Iterator[str]:
         """Between the store, the status, what the devices hold, and the queue's settings and tables."""
-        with self._ground.store() as store:
+        with ground.store() as store:
             _, rows = store.rows()
             if store.intent() is not None:
                 yield "the store has an intent that is neither finished nor undone"
-        testbed, _ = self._ground.found()
+        testbed, _ = ground.found()
         membership = Membership(testbed.indices, rows)
         if found != {name: member.cluster for name, member in membership.members.items()}:
             yield "the status is not what the store holds"
@@ -348,17 +367,18 @@ class _Chaos:
             numbers = [member.number for member in membership.clusters[name].workers]
             if len(set(numbers)) < len(numbers):
                 yield f"members of {name} share a number: {sorted(numbers)}"
-        yield from self._drift(tuple(membership.snapshot()))
+        yield from _drift(ground, tuple(membership.snapshot()))
 
-    def _drift(self, clusters: tuple[Cluster, ...]) -> list[str]:
-        """How what the devices and queues hold differs from what these clusters ask for."""
-        testbed, running = self._ground.found()
-        if running is None:
-            raise OlafError(Problem("does not run", testbed.name))
-        wanted = desired(testbed, clusters)
-        with devices.watching(running) as sessions:
-            actual = devices.read(running, sessions, wanted)
-        return list(plan(actual, wanted).lines())
+
+def _drift(ground: Ground, clusters: tuple[Cluster, ...]) -> list[str]:
+    """How what the devices and queues hold differs from what these clusters ask for."""
+    testbed, running = ground.found()
+    if running is None:
+        raise OlafError(Problem("does not run", testbed.name))
+    wanted = desired(testbed, clusters)
+    with devices.watching(running) as sessions:
+        actual = devices.read(running, sessions, wanted)
+    return list(plan(actual, wanted).lines())
 
 
 def _everything(store: MembershipStore) -> Iterator[Any]:
@@ -409,7 +429,11 @@ def created(clients: Iterable[Client], name: str, mode: str = "OLAF", key: str =
     """Whether one of them has created the cluster."""
     for client in clients:
         with suppress(OlafError):
-            with suppress(BadInput):  # it exists
+            try:
                 client.call("CreateCluster", name=name, mode=mode, key=key)
+            except BadInput:
+                known = {each.name for each in client.call("GetStatus").deployments[0].clusters}
+                if name not in known:
+                    raise
             return True
     return False

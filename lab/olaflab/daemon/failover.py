@@ -4,15 +4,10 @@ memberships; then nothing that was acknowledged may be missing.
 The controllers are processes of their own, each with its own way to an etcd.
 """
 
-import itertools
-import math
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from olafctl.control import devices
@@ -22,27 +17,21 @@ from olafctl.daemon.etcd.client import Etcd
 from olafctl.daemon.etcd.store import leader_key
 from olafctl.targets import testbeds
 from olaflab.daemon import pair_daemon
-from olaflab.daemon.chaos import answered, created
-from olaflab.daemon.history import Call, Outcome, violations
-from olafswitch.errors import OlafError, Problem
+from olaflab.daemon.chaos import Chaos
 from olaftest.daemon import etcd_server
-from olaftest.daemon.daemon_process import TIMEOUT, DaemonProcess, until
+from olaftest.daemon.daemon_process import DaemonProcess, until
 from olaftest.daemon.etcd_server import Cluster
 from olaftest.daemon.relay import Relay
 from olaftest.daemon.switch_pair import SwitchPair, switches
 
 _TESTBED = """
 name: failover
-engine: {indices: 16, slots: 4, beats: 24}
+engine: {indices: 16, slots: 4, beats: 24, address: 10.0.0.250}
 ports: [{number: 1, name: ps}, {numbers: 2-4, name: tor}]
 parameter_servers: [{name: ps, port: ps, ip: 10.0.0.254}]
 clusters: []
 """
-_CLIENTS = 4
-_CLUSTERS = [f"c{number}" for number in range(_CLIENTS)]
-"""One for each client: a cluster has at most 256 members."""
-_STAYS = 32
-"""One of so many workers does not leave again."""
+_PORTS = (2,)
 
 
 @dataclass(frozen=True)
@@ -118,39 +107,30 @@ class _Trial:
         self._both = both
         self._cluster = etcd
         self._etcd = Etcd(etcd.endpoints)
-        self._steps = itertools.count()
-        self._calls: list[Call] = []
-        self._acknowledged: list[tuple[float, str]] = []
-        """When, and by which controller's address."""
-        self._ending = threading.Event()
-        self._progressed = threading.Condition()
-        self._clients: list[threading.Thread] = []
+        self._chaos = Chaos([each.daemon for each in both], _PORTS, seed=1)
         self._served_after_kill: list[float] = []
         self._served_after_cut: list[float] = []
         self._stopped: list[float] = []
         self._primary = True
 
     def begin(self) -> None:
-        with ExitStack() as stack:
-            clients = [stack.enter_context(Client(each.daemon.address)) for each in self._both]
-            for name in _CLUSTERS:
-                until(partial(created, clients, name))
-        for number in range(_CLIENTS):
-            thread = threading.Thread(target=self._change_memberships, args=(number,), daemon=True)
-            self._clients.append(thread)
-            thread.start()
+        self._chaos.begin()
+
+    def await_changes(self, changes: int) -> None:
+        """Wait until so many more changes are acknowledged."""
+        self._chaos.await_answers(len(self._chaos.answers) + changes)
 
     def kill(self, changes: int) -> None:
-        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self.await_changes(changes)
         leader, other = self._leader_first()
         since = time.monotonic()
-        leader.daemon.kill()
+        self._chaos.end_daemon(leader.daemon)
         self._served_after_kill.append(self._first_of(other, since) - since)
         self._check_primary()
         leader.daemon.start()
 
     def cut(self, changes: int) -> None:
-        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self.await_changes(changes)
         leader, other = self._leader_first()
         term = self._term()
         since = time.monotonic()
@@ -160,7 +140,7 @@ class _Trial:
             time.sleep(0.01)
         ended = time.monotonic()
         self._served_after_cut.append(self._first_of(other, since) - since)
-        last = max(when for when, address in self._acknowledged if address == leader.daemon.address)
+        last = self._chaos.await_answers(1, leader.daemon.address)[-1]
         self._stopped.append(ended - last)
         self._check_primary()
         for relay in leader.relays:
@@ -169,80 +149,28 @@ class _Trial:
     def lose(self, member: int, changes: int) -> None:
         """Kill a member of etcd, and start it again, both under load."""
         self._cluster.kill(member)
-        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self.await_changes(changes)
         self._cluster.start(member)
         self._cluster.wait()
-        self._await(lambda: len(self._acknowledged), len(self._acknowledged) + changes)
+        self.await_changes(changes)
 
     def end(self) -> Report:
-        self._ending.set()
-        for thread in self._clients:
-            thread.join(TIMEOUT)
+        self._chaos.end_clients()
         leader, _ = self._leader_first()
         with Client(leader.daemon.address) as client:
-            [status] = client.call("GetStatus").deployments
-        found = {worker.name: worker.cluster for worker in status.workers}
-        for name in {call.worker for call in self._calls}:
-            step = next(self._steps)
-            self._calls.append(Call(name, "read", found.get(name, ""), step, step, Outcome.DONE))
+            self._chaos.note_status(client.address, client.call("GetStatus").deployments[0])
         return Report(
             [round(each, 2) for each in self._served_after_kill],
             [round(each, 2) for each in self._served_after_cut],
             [round(each, 2) for each in self._stopped],
             self._primary,
-            dict(Counter(call.outcome.value for call in self._calls if call.action != "read")),
-            violations(self._calls),
+            self._chaos.outcomes(),
+            [*self._chaos.unexplained()],
         )
 
-    def _change_memberships(self, number: int) -> None:
-        """Run one client: it calls one controller until that refuses, then the other."""
-        turn = number
-        clients = [Client(each.daemon.address, timeout=TIMEOUT) for each in self._both]
-        for worker in itertools.count():
-            fields = {"cluster": _CLUSTERS[number], "name": f"w{number}-{worker}"}
-            ip = f"10.{number + 1}.{worker // 250}.{worker % 250 + 1}"
-            for action in ("join", "leave") if worker % _STAYS else ("join",):
-                while not self._ending.is_set():
-                    done = self._call(clients[turn % 2], action, fields, ip)
-                    if done:
-                        break
-                    turn += 1
-                    self._ending.wait(0.02)
-            if self._ending.is_set():
-                break
-        for client in clients:
-            client.close()
-
-    def _call(self, client: Client, action: str, fields: dict[str, str], ip: str) -> bool:
-        """Whether the answer is final; if not, the client calls the other controller."""
-        began = next(self._steps)
-        join = partial(client.call, "Join", **fields, ip=ip, port=2)
-        leave = partial(client.call, "Leave", worker=fields["name"])
-        if (outcome := answered(join if action == "join" else leave)) is None:
-            return False
-        when = time.monotonic()
-        ended = math.inf if outcome is Outcome.UNKNOWN else next(self._steps)
-        with self._progressed:
-            self._calls.append(Call(fields["name"], action, fields["cluster"], began, ended, outcome))
-            if outcome is not Outcome.UNKNOWN:
-                self._acknowledged.append((when, client.address))
-            self._progressed.notify_all()
-        return outcome is not Outcome.UNKNOWN
-
-    def _await(self, figure: Callable[[], float], least: float) -> None:
-        with self._progressed:
-            if not self._progressed.wait_for(lambda: figure() >= least, TIMEOUT):
-                raise OlafError(Problem(f"no change was answered for {TIMEOUT:g} s", "the controllers"))
-
     def _first_of(self, controller: _Controller, since: float) -> float:
-        """Time of the first acknowledged change after ``since``."""
-        address = controller.daemon.address
-
-        def times() -> list[float]:
-            return [when for when, by in self._acknowledged if by == address and when > since]
-
-        self._await(lambda: len(times()), 1)
-        return min(times())
+        """Return the time of the first change after ``since`` that ``controller`` acknowledged."""
+        return min(self._chaos.await_answers(1, controller.daemon.address, since))
 
     def _leader_first(self) -> list[_Controller]:
         """The leader, and the other."""
