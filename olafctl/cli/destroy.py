@@ -14,10 +14,9 @@ from olafswitch.errors import BadInput, OlafError, Problem
 @naming.deployment_option
 @click.option("--all", "everything", is_flag=True, help="Destroy every deployment.")
 @click.option(
-    "--orphans",
-    is_flag=True,
+    "--orphans", is_flag=True,
     help="Destroy what is left of deployments whose state folder was deleted, whatever OLAF_STATE was.",
-)
+)  # fmt: skip
 @json_option("Print what was destroyed as JSON.")
 def command(deployment: str | None, everything: bool, orphans: bool, as_json: bool) -> None:
     """End a deployment: its processes, ports and files.

@@ -20,19 +20,14 @@ if TYPE_CHECKING:
 @click.argument("testbed", required=False)
 @naming.deployment_option
 @click.option(
-    "-o",
-    "file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "-o", "file", type=click.Path(dir_okay=False, path_type=Path),
     help="Write the SVG here.  [default: print it]",
-)
+)  # fmt: skip
 @click.option("--text", "as_text", is_flag=True, help="Print the topology as text instead.")
 @click.option(
-    "--seconds",
-    type=click.FloatRange(0.01),
-    default=1.0,
-    show_default=True,
+    "--seconds", type=click.FloatRange(0.01), default=1.0, show_default=True,
     help="Over which rates are counted.",
-)
+)  # fmt: skip
 @json_option("Print the topology as JSON instead.")
 def command(
     testbed: str | None,

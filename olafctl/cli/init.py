@@ -21,12 +21,9 @@ _PORTS_AT_MOST = 8
     "--workers", type=click.IntRange(1, 1024), default=2, show_default=True, help="In each cluster."
 )
 @click.option(
-    "--slots",
-    type=click.IntRange(SLOTS.least, SLOTS.greatest),
-    default=SLOTS.default,
-    show_default=True,
+    "--slots", type=click.IntRange(SLOTS.least, SLOTS.greatest), default=SLOTS.default, show_default=True,
     help="Slots of the queue.",
-)
+)  # fmt: skip
 @click.option("--target", metavar="NAME", default="twin", show_default=True, help="Where it runs.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @json_option("Print what was written as JSON.")

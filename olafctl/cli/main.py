@@ -45,10 +45,8 @@ class Verbs(VerbGroup):
 
 
 @click.group(
-    cls=Verbs,
-    package="olafctl.cli",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    cls=Verbs, package="olafctl.cli", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(__version__)
 @log_options
 def olafctl(log_level: str | None, log_json: bool | None) -> None:

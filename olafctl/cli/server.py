@@ -32,44 +32,31 @@ _MEANINGS = {
 @click.argument("testbed", required=False)
 @click.option("--name", metavar="NAME", help="Name of the parameter server, if the testbed has several.")
 @click.option(
-    "--listen",
-    metavar="HOST:PORT",
+    "--listen", metavar="HOST:PORT",
     help="Listen here instead; without a TESTBED, serve any worker as one cluster.",
-)
+)  # fmt: skip
 @click.option(
-    "--policy",
-    metavar="NAME",
-    default="olaf",
-    show_default=True,
+    "--policy", metavar="NAME", default="olaf", show_default=True,
     help="When an update moves the weights: a policy of sdk/README.md. plain adds every worker's step.",
-)
+)  # fmt: skip
 @click.option(
-    "--rate",
-    type=float,
-    callback=finite,
-    default=0.001,
-    show_default=True,
+    "--rate", type=float, callback=finite, default=0.001, show_default=True,
     help="γ: how far an update moves the weights.",
-)
+)  # fmt: skip
 @click.option(
-    "--workers",
-    type=click.IntRange(1),
-    help="Policy synchronous: contributions that end a round. Policy stellaris: so many waiting updates "
-    "move the weights in any case. Policy plain: move by the mean of so many workers' steps instead of by "
-    "each whole step.",
-)
+    "--workers", type=click.IntRange(1),
+    help="Policy synchronous: contributions that end a round. Policy stellaris: so many waiting updates"
+         " move the weights in any case. Policy plain: move by the mean of so many workers' steps instead"
+         " of by each whole step.",
+)  # fmt: skip
 @click.option(
-    "--deadline",
-    type=float,
-    callback=finite,
-    metavar="SECONDS",
+    "--deadline", type=float, callback=finite, metavar="SECONDS",
     help="Policies synchronous, stellaris, softsync and ssp: nothing waits for longer.",
-)
+)  # fmt: skip
 @click.option(
-    "--updates",
-    type=click.IntRange(1),
+    "--updates", type=click.IntRange(1),
     help="Policies periodic and softsync: move the weights after so many updates.",
-)
+)  # fmt: skip
 @click.option(
     "--seconds", type=float, callback=finite, metavar="SECONDS", help="Policy periodic: or after this long."
 )
@@ -77,43 +64,30 @@ _MEANINGS = {
     "--decay", type=float, callback=finite, help="Policy stellaris: d, by which a round lowers the threshold."
 )
 @click.option(
-    "--root",
-    type=float,
-    callback=finite,
+    "--root", type=float, callback=finite,
     help="Policy stellaris: v of the weight of an update that is δ versions stale, δ^(-1/v).",
-)
+)  # fmt: skip
 @click.option("--round", type=click.IntRange(1), help="Policy stellaris: worker updates in a round.")
 @click.option(
-    "--slack",
-    type=click.IntRange(0),
+    "--slack", type=click.IntRange(0),
     help="Policy ssp: updates by which a worker may be ahead of the slowest.",
-)
+)  # fmt: skip
 @click.option(
-    "--optimizer",
-    type=click.Choice(["adam", "sgd", "rmsprop"]),
+    "--optimizer", type=click.Choice(["adam", "sgd", "rmsprop"]),
     help="Policies stellaris, softsync, ssp and async: step by this optimiser of PyTorch, with --rate as lr.",
-)
+)  # fmt: skip
 @click.option(
-    "--checkpoint",
-    type=click.Path(dir_okay=False, path_type=Path),
+    "--checkpoint", type=click.Path(dir_okay=False, path_type=Path),
     help="Continue from this file if it exists, and keep it up to date.",
-)
+)  # fmt: skip
 @click.option(
-    "--every",
-    type=click.FloatRange(0, min_open=True),
-    callback=finite,
-    default=30.0,
-    show_default=True,
+    "--every", type=click.FloatRange(0, min_open=True), callback=finite, default=30.0, show_default=True,
     help="Seconds between checkpoints.",
-)
+)  # fmt: skip
 @click.option(
-    "--report",
-    type=click.FloatRange(0, min_open=True),
-    callback=finite,
-    default=10.0,
-    show_default=True,
+    "--report", type=click.FloatRange(0, min_open=True), callback=finite, default=10.0, show_default=True,
     help="Seconds between two reports.",
-)
+)  # fmt: skip
 @json_option("Report in JSON lines; ages in seconds.")
 def command(
     testbed: str | None,

@@ -24,92 +24,63 @@ _CODES = {"accept": 0, "reject": 1, "unknown": 4}
 @click.command()
 @click.argument("testbed", required=False)
 @click.option(
-    "--clusters",
-    multiple=True,
-    metavar="SPEC",
+    "--clusters", multiple=True, metavar="SPEC",
     help="name:period=100ms[,workers=2,jitter=1ms,phase=0ms..50ms]; several separated by ';'.",
-)
+)  # fmt: skip
 @click.option(
-    "--period",
-    "periods",
-    multiple=True,
-    metavar="[NAME=]TIME",
+    "--period", "periods", multiple=True, metavar="[NAME=]TIME",
     help="With TESTBED: how often each worker generates an update.",
-)
+)  # fmt: skip
 @click.option(
-    "--objective",
-    default="fairness<=0.1ms",
-    show_default=True,
+    "--objective", default="fairness<=0.1ms", show_default=True,
     help="fairness<=T, average<=T, peak<=T or loss-free; @a,b limits it to clusters.",
-)
+)  # fmt: skip
 @click.option(
-    "--service",
-    metavar="TIME",
+    "--service", metavar="TIME",
     help="p/C, the time one update takes to leave. With TESTBED: from its frame and rate.",
-)
+)  # fmt: skip
 @click.option(
-    "--frame-bytes",
-    type=click.IntRange(64),
+    "--frame-bytes", type=click.IntRange(64),
     help="With TESTBED: the frame that p/C is of; by default it fills a slot.",
-)
+)  # fmt: skip
 @click.option("--slots", type=int, help=f"Q_max. With TESTBED: its engine's; else {SLOTS.default}.")
 @click.option(
-    "--updates",
-    type=int,
-    default=20,
-    show_default=True,
+    "--updates", type=int, default=20, show_default=True,
     help="Horizon: updates of a worker of the fastest cluster.",
-)
+)  # fmt: skip
 @click.option(
-    "--transmission",
-    default="any",
-    show_default=True,
+    "--transmission", default="any", show_default=True,
     help="Chance in sending where P_s < 1: any (for all outcomes), bounded:N (at most N withheld in a row),"
-    " expected (the mean rate), always (control off).",
-)
+         " expected (the mean rate), always (control off).",
+)  # fmt: skip
 @click.option("--threshold", default="400ms", show_default=True, metavar="TIME", help="Δ_T.")
 @click.option(
-    "--slope",
-    type=click.Choice(["urgent", "fair"]),
-    default="urgent",
-    show_default=True,
+    "--slope", type=click.Choice(["urgent", "fair"]), default="urgent", show_default=True,
     help="v = 1/Δ_T or v = Δ_T.",
-)
+)  # fmt: skip
 @click.option(
-    "--ack-delay",
-    default="0ms",
-    show_default=True,
-    metavar="TIME",
+    "--ack-delay", default="0ms", show_default=True, metavar="TIME",
     help="R, from departure to the ACK's reception.",
-)
+)  # fmt: skip
 @click.option(
-    "--slot-freed",
-    type=click.Choice(["departure", "sent"]),
-    default="departure",
-    show_default=True,
+    "--slot-freed", type=click.Choice(["departure", "sent"]), default="departure", show_default=True,
     help="When a slot takes another update: at D(k), or p/C later.",
-)
+)  # fmt: skip
 @click.option(
     "--tick", default="1ns", show_default=True, metavar="TIME", help="Grain of free phases and jitters."
 )
 @click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
+    "--timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, metavar="SECONDS",
     help="Then the answer is unknown.",
-)
+)  # fmt: skip
 @click.option(
-    "--exhaustive",
-    is_flag=True,
+    "--exhaustive", is_flag=True,
     help="Simulate every schedule instead of solving: small systems, coarse ticks.",
-)
+)  # fmt: skip
 @click.option(
-    "--maximise-rate",
-    is_flag=True,
+    "--maximise-rate", is_flag=True,
     help="Find the accepted range of update rates, all clusters scaled alike.",
-)
+)  # fmt: skip
 @click.option(
     "--threshold-range", metavar="LOW..HIGH", help="Find the accepted values of Δ_T within this range."
 )

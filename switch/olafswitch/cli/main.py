@@ -8,10 +8,8 @@ from olafswitch.console.group import VerbGroup
 
 
 @click.group(
-    cls=VerbGroup,
-    package="olafswitch.cli.verbs",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    cls=VerbGroup, package="olafswitch.cli.verbs", context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(__version__)
 def olafswitch() -> None:
     """Compile and run P4_16 programs."""
