@@ -32,7 +32,7 @@ CARDS = ("opennic", "opennic-sim")
 """Targets of one engine."""
 SEVERAL = ("two-engines", "three-engines")
 SLOW = {
-    *(("testbed", "opennic-sim"), ("mixed-2", "software")),
+    *(("testbed", "opennic-sim"), ("mixed-2", "software"), ("testbed+1", "software")),
     *(("two-engines", "software"), ("three-engines", "twin")),
 }
 """Beds that take some minutes, or say little more than others do."""
