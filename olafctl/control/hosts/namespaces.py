@@ -71,7 +71,7 @@ def remove(state: Path, host: str) -> None:
     name = interfaces.host_namespace_of(state, host)
     if exists(name):
         processes.end_in(name)
-        # With its namespace it would go later, and a host made again could not have its address until then.
+        # Freed with the namespace, the interface would hold its address too long for a host made again.
         ip.try_to(["-n", name, "link", "delete", "dev", INTERFACE])
         ip.run(["netns", "delete", name], state)
 

@@ -49,7 +49,8 @@ def open_host_port(attachment: Attachment) -> HostPort:
                 return PcapHostPort(attachment.path)
             case Transport.NIC:
                 where = f"port {attachment.number}"
-                raise OlafError(Problem(f"its hosts are beyond the network card {attachment.path}", where))
+                what = f"is the network card {attachment.path}, whose hosts are elsewhere"
+                raise OlafError(Problem(what, where, "send from a host at the other end of its cable"))
     except OSError as error:
         raise OlafError(
             Problem(
