@@ -230,6 +230,9 @@ def test_every_address_answers(box: Box) -> None:
         inside = any(low <= address < high for low, high in windows)
         assert (response == 3) if not inside else True
         box.axil.write(address & ~0xFFF | 0xFFC, 0)
+    for base in (0x40000, 0x80000):  # no mirror of the block's registers in the rest of its window
+        for hole in (0x01C, 0x03C, 0xFFC, 0x1000 + SLOT, 0x20000 + SLOT, SLOT + 1):
+            assert box.axil.read(base + hole)[1] == box.axil.write(base + hole, 7) == 3
     assert box.axil.write(0x40000 + SLOT, 0x1234) == 0
     assert box.axil.write(0x80000 + SLOT, 0x5678) == 0
     assert box.axil.read(0x40000 + SLOT) == (0x1234, 0)

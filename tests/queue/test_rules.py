@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from olafctl.queue.registers import DISPOSITIONS, REGISTERS, Access
+from olafctl.queue.registers import BY_NAME, DISPOSITIONS, REGISTERS, Access
 from olafctl.wire import layouts
 from olafctl.wire.frames import unpack
 from olafctl.wire.geometry import Geometry
@@ -70,6 +70,17 @@ def test_registers_answer_as_the_map_says(queue: QueueModel) -> None:
     assert [queue.registers.read(name) for name in ("indices", "slots", "beats", "lanes")] == [16, 8, 24, 16]
     offsets = [register.offset + 4 * word for register in REGISTERS for word in range(register.words)]
     assert len(set(offsets)) == len(offsets)
+
+
+@pytest.mark.parametrize("low", [1, 2, 3])
+def test_a_write_of_bytes_below_its_address_is_refused(queue: QueueModel, low: int) -> None:
+    """The strobes of the bytes from the address on are a legal write, as AXI4-Lite has it."""
+    offset = BY_NAME["rate"].offset
+    queue.registers.write("rate", 0x11223344)
+    assert queue.access(True, offset + low, 0xFFFFFFFF) == (2, 0)
+    assert queue.registers.read("rate") == 0x11223344
+    assert queue.access(True, offset + low, 0xFFFFFFFF, 0xF & 0xF << low)[0] == 0
+    assert queue.registers.read("rate") == 0x11223344 | 0xFFFFFFFF << 8 * low & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize(("name", "value"), [("merged", 0), ("rate", 1 << 32), ("rate", -1), ("nonsense", 1)])
