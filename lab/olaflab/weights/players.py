@@ -61,6 +61,8 @@ class Row:
     """Seconds of play lost by each player."""
     refused: Estimate
     staleness: dict[str, int]
+    trivial: float
+    """Best reward of an answer that needs no learning."""
 
 
 def train(folder: Path, seeds: Sequence[int], settings: Settings, progress: Progress) -> list[Training]:
@@ -110,6 +112,7 @@ def summary(trainings: Sequence[Training]) -> list[Row]:
                 estimate(np.array([one.lost * one.seconds for one in runs])),
                 estimate(np.array([float(one.refused) for one in runs])),
                 dict(sorted(staleness.items())),
+                max([0.0, *(reward for one in runs for reward in one.trivial.values())]),
             )
         )
     return rows

@@ -18,7 +18,7 @@ def command(
     steps: int = option(300, "Steps of the optimiser.", least=40),
     players: int = option(3, "Number of player processes.", least=1, most=32),
     max_lag: int = option(4, "Versions that a batch's weights may be behind.", least=0),
-    rate: float = option(0.002, "Learning rate.", least=0, above=True),
+    rate: float = option(0.001, "Learning rate.", least=0, above=True),
     out: Path = option(..., "Folder of finished trainings; they are not repeated.", type=FOLDER),
 ) -> Report:
     """Train a small transformer by GRPO with players apart.
@@ -40,7 +40,8 @@ def command(
         )
         for row in found
     ]  # fmt: skip
-    title = f"{seeds} seeds of {steps} steps, {players} players"
+    trivial = max(row.trivial for row in found)
+    title = f"{seeds} seeds of {steps} steps, {players} players; trivial answers score {trivial:.2f}"
     return Report([asdict(row) for row in found], [Table(title, heads, rows)])
 
 
